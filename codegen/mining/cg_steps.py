@@ -13,9 +13,10 @@ from .steps import FAST
 def dot_step(first: int, last: int, cuts: Any, p: Any, q: Any, sums: Any) -> None:
     """p · q."""
     for block in range(first, last):
+        own, other = p[cuts[block] : cuts[block + 1]], q[cuts[block] : cuts[block + 1]]
         total = 0.0
-        for i in range(cuts[block], cuts[block + 1]):
-            total += p[i] * q[i]
+        for i in range(own.size):
+            total += own[i] * other[i]
         sums[block] = total
 
 
@@ -23,11 +24,13 @@ def dot_step(first: int, last: int, cuts: Any, p: Any, q: Any, sums: Any) -> Non
 def advance_step(first: int, last: int, cuts: Any, p: Any, q: Any, alpha: float, x: Any, r: Any, sums: Any) -> None:
     """x += α p, r −= α q, and r · r."""
     for block in range(first, last):
+        low, high = cuts[block], cuts[block + 1]
+        along, product, place, rest = p[low:high], q[low:high], x[low:high], r[low:high]
         total = 0.0
-        for i in range(cuts[block], cuts[block + 1]):
-            x[i] += alpha * p[i]
-            r[i] -= alpha * q[i]
-            total += r[i] * r[i]
+        for i in range(along.size):
+            place[i] += alpha * along[i]
+            rest[i] -= alpha * product[i]
+            total += rest[i] * rest[i]
         sums[block] = total
 
 
@@ -35,5 +38,6 @@ def advance_step(first: int, last: int, cuts: Any, p: Any, q: Any, alpha: float,
 def turn_step(first: int, last: int, cuts: Any, r: Any, beta: float, p: Any) -> None:
     """p = r + β p."""
     for block in range(first, last):
-        for i in range(cuts[block], cuts[block + 1]):
-            p[i] = r[i] + beta * p[i]
+        rest, along = r[cuts[block] : cuts[block + 1]], p[cuts[block] : cuts[block + 1]]
+        for i in range(along.size):
+            along[i] = rest[i] + beta * along[i]

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from tracecut.support.errors import ArgumentError
 
 from .csr import Array, Csr
-from .native_code import address, native
+from .native_code import VALUE_TYPES, address, native
 from .row_threads import row_blocks, run_blocks, usable
 
 
@@ -89,7 +89,7 @@ class Product:
         self.x = vectors("x", x, dtype, length)
         self.count = 1 if self.x.ndim == 1 else self.x.shape[1]
         shape = (height,) if self.x.ndim == 1 else (height, self.count)
-        self.scale = np.array([factor("alpha", alpha, dtype), factor("beta", beta, dtype)], dtype)
+        self.scale = _PLAIN[dtype] if alpha == 1 and beta == 0 else scale_of(alpha, beta, dtype)
         self.out = out
         if out is None:
             if beta != 0:
@@ -108,9 +108,19 @@ class Product:
         return self.out
 
 
+def scale_of(alpha: complex, beta: complex, dtype: np.dtype[Any]) -> Array:
+    """α and β as kernels take them. Raises ArgumentError for what is no number, or a complex one with a real matrix."""
+    return np.array([factor("alpha", alpha, dtype), factor("beta", beta, dtype)], dtype)
+
+
+_PLAIN = {dtype: np.array([1, 0], dtype) for dtype in VALUE_TYPES}
+
+
 def vectors(name: str, x: npt.ArrayLike, dtype: np.dtype[Any], length: int) -> Array:
     """`x` as a contiguous array of `dtype`, (length) or (length, k). Raises ArgumentError."""
     given = np.asarray(x)
+    if given.dtype == dtype and given.shape == (length,) and given.flags.c_contiguous and given.flags.aligned:
+        return given
     if given.ndim not in (1, 2) or given.shape[0] != length:
         raise ArgumentError(f"{name} has the shape {given.shape}, ({length},) or ({length}, k) was expected")
     if given.dtype.kind not in "biufc":

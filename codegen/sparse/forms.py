@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -41,9 +42,13 @@ class CsrForm:
     def bytes(self) -> int:
         return self.matrix.bytes
 
+    @cached_property
+    def _places(self) -> list[int | None]:
+        return addresses(None, self.matrix.offsets, self.matrix.columns, self.matrix.values)
+
     def times(self, x: Array, y: Array, scale: Array, count: int, threads: int) -> None:
         a = self.matrix
-        parts = addresses(None, a.offsets, a.columns, a.values, x, y, scale)
+        parts = (*self._places, *addresses(x, y, scale))
         cuts, value, index = row_blocks(a.offsets, threads), a.values.dtype, a.columns.dtype
         if count != 1:
             rows = native("csr_times_rows", "nnpppppppn", value, index)

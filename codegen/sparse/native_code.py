@@ -69,7 +69,7 @@ def native(function: str, kinds: str, value: np.dtype[Any] | None, index: np.dty
 
 def address(array: npt.NDArray[Any]) -> int:
     """Where an array begins. It must outlive the call that it is passed to."""
-    return int(array.ctypes.data)
+    return int(array.__array_interface__["data"][0])  # a tenth of the time that `array.ctypes` takes
 
 
 def addresses(*arrays: npt.NDArray[Any] | None) -> list[int | None]:

@@ -162,15 +162,23 @@ class Sliced:
         return _Struct(self.count, *addresses(*arrays))
 
     @cached_property
+    def _places(self) -> list[int | None]:
+        return [ctypes.addressof(self._struct), *addresses(self.values)]
+
+    @cached_property
+    def _far_places(self) -> list[int | None]:
+        return addresses(self._far_which, self.far.offsets, self.far.columns, self.far.values)
+
+    @cached_property
     def _far_which(self) -> Words:
         return np.ascontiguousarray(self.rows[self.count :])
 
     def times(self, x: Array, y: Array, scale: Array, count: int, threads: int) -> None:
         """y = α A x + β y, on arrays as in `csr_kernels.Product`; `count` right-hand sides."""
-        struct, index, value = ctypes.addressof(self._struct), self.far.columns.dtype, self.values.dtype
-        known = (struct, address(self.values), address(x), address(y), address(scale))
-        far = self.far
-        parts = addresses(self._far_which, far.offsets, far.columns, far.values, x, y, scale)
+        index, value, far = self.far.columns.dtype, self.values.dtype, self.far
+        vectors = addresses(x, y, scale)
+        known = (*self._places, *vectors)
+        parts = (*self._far_places, *vectors)
         if count == 1:
             call = native("sliced_times", "nnppppp", value, _U32)
             run_blocks(lambda first, last: call(first, last, *known), row_blocks(self.starts, threads))
@@ -183,7 +191,8 @@ class Sliced:
             def row(first: int, last: int, *given: int | None) -> int:
                 return several(first, last, *given, count)
 
-        run_blocks(lambda first, last: row(first, last, *parts), row_blocks(far.offsets, threads))
+        if self.count < self.shape[0]:
+            run_blocks(lambda first, last: row(first, last, *parts), row_blocks(far.offsets, threads))
 
     def transposed_times(self, x: Array, y: Array, scale: Array, count: int) -> None:
         """y = α Aᵀ x + β y; on one thread."""

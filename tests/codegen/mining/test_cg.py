@@ -10,6 +10,8 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as sl
 from tracecut.codegen.mining import cg as module
 from tracecut.codegen.mining.cg import cg
+from tracecut.codegen.sparse.csr import Csr
+from tracecut.codegen.sparse.estimate import XMisses
 from tracecut.codegen.sparse.spmv import spmv
 from tracecut.support.errors import ArgumentError, ConvergenceError
 
@@ -94,6 +96,20 @@ def test_an_operator_in_another_order(order: str, method: str) -> None:
         cg(operator, b, maxiter=2)
     last: Any = caught.value.last
     assert np.allclose(last.values, seen[1], rtol=1e-12)
+
+
+@pytest.mark.parametrize(("misses", "hub", "order"), [(0.0, False, "auto"), (0.9, False, "rcm"), (0.9, True, "auto")])
+def test_an_order_where_it_pays(misses: float, hub: bool, order: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cuthill and McKee's where x is found late, but not with rows that are near to nothing."""
+    monkeypatch.setattr(module, "x_misses", lambda _: XMisses((misses,) * 3))
+    matrix = grid(30).tolil()
+    if hub:
+        matrix[0, :] = matrix[:, 0] = 1e-3
+        matrix[0, 0] = 9.0
+    given = Csr.of(matrix.tocsr())
+    assert module._order(given) == order and module._order(Csr.of(sp.csr_array((3, 3)))) == "auto"
+    b = np.random.default_rng(0).random(900)
+    assert np.allclose(matrix @ cg(matrix, b, rtol=1e-11).values, b, atol=1e-6)
 
 
 def test_callback_zero_and_shapes() -> None:
