@@ -23,6 +23,7 @@ from tracecut.support.errors import ArgumentError
 from .networkx_links import networkx_parts
 
 Indices = npt.NDArray[Any]
+MOST = 2**31  # nodes: their numbers are 32-bit
 EXPECTED = "a scipy.sparse matrix, a tuple of arrays (u, v), a networkx graph or the path of a file"
 
 
@@ -100,8 +101,10 @@ def _from_matrix(matrix: Any, weight: str | None) -> Links:
     if matrix.format == "coo":
         for name, ids in (("row", matrix.row), ("column", matrix.col)):
             check_range(f"the {name} of entry", ids, 0, matrix.shape[0])
+    n = int(matrix.shape[0])
+    if n >= MOST:
+        raise ArgumentError(f"the graph has {n} nodes, fewer than 2**31 were expected")
     rows = matrix.tocsr()
-    n = int(rows.shape[0])
     if rows.indptr.size != n + 1:
         raise ArgumentError(f"the matrix of the graph has {rows.indptr.size} offsets, {n + 1} were expected")
     check_offsets("indptr", rows.indptr, rows.indices.size)

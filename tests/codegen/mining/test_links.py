@@ -74,6 +74,7 @@ def test_arrays_matrices_and_files(tmp_path: Path) -> None:
         (sp.csr_array(np.array([[0, 0], [np.nan, 0]])), "the link from 1 to 0 has the weight nan"),
         (sp.csr_array(np.array([[0, 0], [np.inf, 0]])), "the link from 1 to 0 has the weight inf"),
         (sp.csr_array(np.array([[0, 1j]] * 2)), "holds complex128, real weights"),
+        (sp.coo_array((2**31, 2**31)), r"the graph has 2147483648 nodes, fewer than 2\*\*31"),
         (([0, 1], [1]), "u has 2 entries, v has 1"),
         (([0, -1], [1, 1]), r"u\[1\] = -1 is outside"),
         (([0, 0.5], [1, 1]), r"u\[1\] = 0.5 is not an integer"),
