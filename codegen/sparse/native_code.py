@@ -14,7 +14,7 @@ from tracecut.tracer.runtime.compile_support import support_object
 
 _SOURCE = Path(__file__).parent / "native" / "kernels.c"
 # A product and its sum round once: these are sums of many products, whose last bits depend on their order anyway.
-_OPTIONS = ("-O3", "-ffp-contract=fast", "-fno-math-errno", "-fno-slp-vectorize", "-w")
+_OPTIONS = ("-O3", "-ffp-contract=fast", "-fno-math-errno", "-fno-strict-aliasing", "-fno-slp-vectorize", "-w")
 _SAFE_GATHERS = Path("/sys/devices/system/cpu/vulnerabilities/gather_data_sampling")
 _VALUES = {"f4": "f32", "f8": "f64", "c8": "c64", "c16": "c128"}
 VALUE_TYPES = tuple(np.dtype(name) for name in _VALUES)

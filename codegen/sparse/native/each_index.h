@@ -16,11 +16,15 @@
 #undef INDEX
 #undef INDEX_BITS
 #define COLUMN u16
+#define COLUMN_BITS 16
 #include "slice.h"
 #undef COLUMN
+#undef COLUMN_BITS
 #define COLUMN u32
+#define COLUMN_BITS 32
 #include "slice.h"
 #undef COLUMN
+#undef COLUMN_BITS
 #include "vectors.h"
 #define INDEX u32
 #include "sliced.h"

@@ -1,5 +1,5 @@
-/* The sums of one slice, by the type COLUMN of its columns, and whether all of them are finite. Elements of x are loaded one by one: gather instructions
-   are slower for so few of them, and on many processors always. */
+/* The sums of one slice, by the type COLUMN of its columns, and whether all of them are finite. Elements of x are loaded
+   one by one: gather instructions are slower for so few of them, and on many processors always. */
 static inline int NAMED(slice, VALUE, COLUMN)(u64 from, u64 to, const COLUMN *columns, const VALUE *values,
                                                const VALUE *x, VALUE *sums)
 {
@@ -10,8 +10,14 @@ static inline int NAMED(slice, VALUE, COLUMN)(u64 from, u64 to, const COLUMN *co
     for (; from < to; from += LANES, columns += LANES)
 #pragma clang loop unroll(full)
         for (int g = 0; g < LANES / 4; g++) {
-            const COLUMN *at = columns + 4 * g;
-            s[g] += *(const FOUR *)(values + from + 4 * g) * (FOUR){x[at[0]], x[at[1]], x[at[2]], x[at[3]]};
+            /* Columns come 64 bits at a time: loads are what a core runs out of first. */
+            const u64 *at = (const u64 *)(columns + 4 * g);
+#if COLUMN_BITS == 16
+            u64 a = *at & 0xffff, b = *at >> 16 & 0xffff, c = *at >> 32 & 0xffff, d = *at >> 48;
+#else
+            u64 a = (u32)at[0], b = at[0] >> 32, c = (u32)at[1], d = at[1] >> 32;
+#endif
+            s[g] += *(const FOUR *)(values + from + 4 * g) * (FOUR){x[a], x[b], x[c], x[d]};
         }
     FOUR none = 0; /* times zero, what is not finite is NaN */
     for (int g = 0; g < LANES / 4; g++) {

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from tracecut.codegen.sparse.csr_kernels import csr_times
 
+import tracecut
+
 from .matrices import large
 
 
@@ -33,6 +35,23 @@ def test_forked_children_and_many_callers() -> None:
     for caller in callers:
         caller.join()
     assert found == [True] * 4
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+@pytest.mark.parametrize("background", [False, True])
+def test_operators_in_children_of_fork(background: bool) -> None:
+    matrix, x = large().to_scipy(), np.ones(5000)
+    operator = tracecut.spmv(matrix, method="sliced", order="degree", threads=2, background=background)
+    if not background:
+        operator @ x
+    child = os.fork()
+    if child == 0:
+        operator.wait()
+        os._exit(0 if np.allclose(operator @ x, matrix @ x) else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    operator.wait()
+    assert operator.plan.format == "sliced"
+    np.testing.assert_allclose(operator @ x, matrix @ x)
 
 
 def test_a_second_process_compiles_nothing() -> None:
