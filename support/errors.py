@@ -13,6 +13,7 @@ __all__ = [
     "ArgumentError",
     "ArtefactError",
     "BackendError",
+    "ConvergenceError",
     "InternalError",
     "KernelError",
     "OutputError",
@@ -82,6 +83,14 @@ class UnsupportedError(TracecutError):
 
 class BackendError(TracecutError):
     """An external partitioner or compiler failed; `tracecut optimize` continues with the next method."""
+
+
+class ConvergenceError(TracecutError):
+    """An iteration did not reach its tolerance. `last`: its last result, of the type that success would have had."""
+
+    def __init__(self, message: str, *, last: object, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.last = last
 
 
 class ScheduleError(TracecutError):

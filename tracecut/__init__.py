@@ -31,6 +31,11 @@ if TYPE_CHECKING:
     from tracecut.api.trace import trace
     from tracecut.codegen.kernels.gpu_model import gpu_model
     from tracecut.codegen.kernels.kernel import Kernel
+    from tracecut.codegen.mining.cg import cg
+    from tracecut.codegen.mining.hits import hits
+    from tracecut.codegen.mining.pagerank import pagerank
+    from tracecut.codegen.mining.records import Scores, Solution
+    from tracecut.codegen.mining.rwr import rwr
     from tracecut.codegen.sparse.operator import SparseOperator
     from tracecut.codegen.sparse.plan import SpmvPlan
     from tracecut.codegen.sparse.spmv import spmv
@@ -58,25 +63,31 @@ __all__ = [
     "Outcome",
     "PartialGraphWarning",
     "Placement",
+    "Scores",
     "Simulation",
+    "Solution",
     "SparseOperator",
     "SpmvPlan",
     "Trace",
     "TracecutError",
     "__version__",
+    "cg",
     "dependence_graph",
     "emit",
     "errors",
     "export_trace",
     "gpu_model",
     "graph_totals",
+    "hits",
     "loop_summaries",
     "map_onto",
     "methods",
     "optimize",
+    "pagerank",
     "partition",
     "place",
     "read_matrix",
+    "rwr",
     "simulate",
     "spmv",
     "target_sizes",
@@ -84,6 +95,12 @@ __all__ = [
 ]
 
 _HOMES = {
+    "rwr": "codegen.mining.rwr",
+    "pagerank": "codegen.mining.pagerank",
+    "hits": "codegen.mining.hits",
+    "cg": "codegen.mining.cg",
+    "Solution": "codegen.mining.records",
+    "Scores": "codegen.mining.records",
     "DependenceGraph": "ir.dependence_graph",
     "Kernel": "codegen.kernels.kernel",
     "emit": "api.emit",

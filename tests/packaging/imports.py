@@ -50,6 +50,7 @@ ROOMS = {
         "runtime": {"schedule", "host"},
         "gpu": {"schedule"},
         "ptx": {"schedule", "host", "gpu"},
+        "mining": {"sparse"},
         "emulation": {"ptx"},
         "cuda": {"ptx"},
         "kernels": {"schedule", "host", "runtime", "gpu", "ptx", "emulation", "cuda"},

@@ -36,8 +36,12 @@ COMMANDS = {  # each is `run_COMMAND` of the file of its name
     "machine": "describe this machine or a modelled one",
     "map": "assign a graph or its clusters to the cores of a machine",
     "simulate": "predict time and traffic of a clustered dependence graph on a machine",
+    "pagerank": "rank the nodes of a graph from a file",
+    "hits": "score the nodes of a graph as hubs and authorities",
+    "rwr": "score the nodes of a graph by random walks from some of them",
+    "cg": "solve a linear system by conjugate gradients",
 }
-MODULES = {"info": "trace"}  # but for these
+MODULES = {"info": "trace"} | dict.fromkeys(("pagerank", "hits", "rwr", "cg"), "mining")  # but for these
 
 
 def main(argv: Sequence[str] | None = None) -> NoReturn:

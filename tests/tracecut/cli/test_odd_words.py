@@ -16,7 +16,7 @@ from ...waiting import HUNG
 
 COMMANDS = (
     *("optimize", "run", "methods", "partition", "trace", "info", "annotate", "graph"),
-    *("machine", "map", "simulate", "spmv"),
+    *("machine", "map", "simulate", "spmv", "pagerank", "hits", "rwr", "cg"),
 )
 COMPILING = ("optimize", "trace", "annotate", "graph")
 SIMPLE = "int main(void) { return 0; }"

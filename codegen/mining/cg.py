@@ -1,0 +1,231 @@
+"""Conjugate gradients (Hestenes and Stiefel 1952)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from tracecut.codegen.sparse.csr import Csr
+from tracecut.codegen.sparse.estimate import COSTS, MAKING, MOVING, ORDERING, x_misses
+from tracecut.codegen.sparse.operator import SparseOperator
+from tracecut.codegen.sparse.row_threads import run_blocks, usable
+from tracecut.codegen.sparse.spmv import spmv
+from tracecut.support.argument_checks import whole_number
+from tracecut.support.errors import ArgumentError, ConvergenceError
+
+from .cg_steps import advance_step, dot_step, turn_step
+from .in_links import BLOCKS
+from .records import Solution, unless_converged
+
+Vector = npt.NDArray[Any]
+HUB = 8  # times the mean, entries of a row that no order brings near its neighbours
+CALLS = 100  # products that a solution usually takes, against which making another form is weighed
+LEAST = 1 << 13  # rows of a block: below that, another thread takes as long to wake
+
+
+def cg(
+    A: Any,
+    b: npt.ArrayLike,
+    *,
+    x0: npt.ArrayLike | None = None,
+    rtol: float = 1e-5,
+    atol: float = 0.0,
+    maxiter: int | None = None,
+    M: Any = None,
+    callback: Callable[[Vector], None] | None = None,
+) -> Solution:
+    """Solves A x = b for a symmetric (Hermitian) positive definite A; arguments as of `scipy.sparse.linalg.cg`.
+
+    Args:
+        A: a square scipy.sparse matrix, a dense array of two dimensions, or a LinearOperator. Of a real matrix `spmv`
+            chooses form and order for a hundred products, and vectors are moved into that order once; so they are with
+            `tracecut.spmv(A, …)`.
+        b: (n) or (n, 1).
+        x0: the first iterate. None: zeros.
+        rtol, atol: it ends when ‖b − A x‖₂ < max(rtol ‖b‖₂, atol).
+        maxiter: the most iterations. None: 10 n.
+        M: a preconditioner: a matrix or a LinearOperator that approximates the inverse of A.
+        callback: called with x after each iteration; it must not change it.
+
+    Returns:
+        Solution, of float64 or complex128 values. A real sparse A without `M` takes three passes over the vectors and a
+        product an iteration, on all cores that this process may use, and gives the same bits on any number of them.
+
+    Raises ArgumentError, naming the argument, for shapes that do not fit and values of `b` or `x0` that are not finite;
+    ConvergenceError, with the last Solution, after `maxiter` iterations, and where A turns out not to be positive
+    definite. O(entries · iterations).
+    """
+    right = _vector("b", b, None)
+    size = right.size
+    matrix = _operand("A", A, size)
+    other = None if M is None else _operand("M", M, size)
+    start = np.zeros(size) if x0 is None else _vector("x0", x0, size)
+    tolerances = [_tolerance("rtol", rtol), _tolerance("atol", atol)]
+    most = 10 * size if maxiter is None else whole_number("maxiter", maxiter, 1)
+    if callback is not None and not callable(callback):
+        raise ArgumentError(f"callback is {callback!r}, a function was expected")
+    length = _length(right)
+    if length == 0.0:
+        return Solution(np.zeros_like(right), 0, 0.0)
+    kinds = {_kind(each) for each in (right, start, matrix, other) if each is not None}
+    dtype = np.complex128 if "c" in kinds else np.float64
+    problem = _Problem(right.astype(dtype), start.astype(dtype), max(tolerances[0] * length, tolerances[1]), most)
+    if other is None and dtype == np.float64:
+        if isinstance(matrix, Csr):
+            matrix = spmv(matrix, order=_order(matrix), expected_calls=CALLS)
+        if isinstance(matrix, SparseOperator) and matrix.dtype == np.float64:
+            return _fused(matrix, problem, callback)
+    return _general(matrix, other, problem, callback)
+
+
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    """b, the first x (both overwritten by none), the bound of the residual and the most iterations."""
+
+    b: Vector
+    x: Vector
+    bound: float
+    most: int
+
+
+def _fused(operator: SparseOperator, problem: _Problem, callback: Callable[[Vector], None] | None) -> Solution:
+    """In the order of the operator's plan, into which vectors are moved once."""
+    product = operator.permuted
+    size, threads = problem.b.size, usable(None)
+    blocks = max(1, min(BLOCKS, size // LEAST))
+    cuts = np.arange(blocks + 1) * size // blocks
+    sums = np.zeros(blocks)
+
+    def step(kernel: Any, *arguments: Any) -> float:
+        many = max(1, min(threads, blocks))
+        shares = [blocks * i // many for i in range(many + 1)]
+        run_blocks(lambda first, last: kernel(first, last, cuts, *arguments), shares)
+        return float(sums.sum())
+
+    x, r = operator.to_permuted(problem.x), operator.to_permuted(problem.b)
+    q = np.empty_like(x)
+    if x.any():
+        r -= product.times(x, out=q)
+    p, square, iteration = r.copy(), step(dot_step, r, r, sums), 0
+    while not np.sqrt(square) < problem.bound and iteration < problem.most:
+        product.times(p, out=q)
+        alpha = _share(square, step(dot_step, p, q, sums), iteration, lambda: operator.from_permuted(x))
+        before, square = square, step(advance_step, p, q, alpha, x, r, sums)
+        step(turn_step, r, square / before, p)
+        iteration += 1
+        if callback is not None:
+            callback(operator.from_permuted(x))
+    return _ended(operator.from_permuted(x), iteration, float(np.sqrt(square)), problem.bound)
+
+
+def _order(matrix: Csr) -> str:
+    """`"rcm"` where what it saves of the misses of x is worth making it; else what `spmv` finds.
+
+    `spmv` itself weighs an order against moving vectors in each call, which is not done here.
+    """
+    lengths = np.diff(matrix.offsets)
+    if not matrix.entries or int(lengths.max()) * lengths.size > HUB * matrix.entries or max(matrix.shape) >= 2**31:
+        return "auto"
+    shares = x_misses(matrix).per_entry
+    saved = sum(cost * share for cost, share in zip(COSTS["sliced"].misses, shares, strict=True))
+    return "rcm" if CALLS * saved > MAKING["sliced"] + ORDERING["rcm"] + MOVING else "auto"
+
+
+def _general(matrix: Any, other: Any, problem: _Problem, callback: Callable[[Vector], None] | None) -> Solution:
+    x, r = problem.x.copy(), problem.b.copy()
+    product, correct = _product(matrix), (lambda v: v) if other is None else _product(other)
+    if x.any():
+        r = r - product(x)
+    p, iteration = np.zeros_like(r), 0
+    before: Any = 1.0
+    while not _length(r) < problem.bound and iteration < problem.most:
+        z = correct(r)
+        square = np.vdot(r, z)
+        p = z + (square / before if iteration else 0.0) * p
+        q = product(p)
+        alpha = _share(square, np.vdot(p, q), iteration, x.copy)
+        x += alpha * p
+        r = r - alpha * q
+        before = square
+        iteration += 1
+        if callback is not None:
+            callback(x)
+    return _ended(x, iteration, _length(r), problem.bound)
+
+
+def _length(vector: Vector) -> float:
+    """‖vector‖₂, with the same bits on any number of threads, which BLAS does not promise."""
+    return float(np.sqrt((np.abs(vector) ** 2).sum()))
+
+
+def _ended(x: Vector, iterations: int, residual: float, bound: float) -> Solution:
+    found = Solution(x, iterations, residual)
+    if not residual < bound:
+        raise unless_converged("conjugate gradients", found, bound)
+    return found
+
+
+def _share(square: Any, curvature: Any, iteration: int, last: Callable[[], Vector]) -> Any:
+    """How far to go along a direction. Raises ConvergenceError where that is no number."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        share = np.asarray(square) / np.asarray(curvature)
+    if not np.isfinite(share):
+        raise ConvergenceError(
+            f"conjugate gradients broke down in iteration {iteration + 1}: for its direction p, p · A p is {curvature}",
+            last=Solution(last(), iteration, float(np.sqrt(abs(square)))),
+            hint="A must be symmetric and positive definite, and its values finite.",
+        )
+    return share[()]
+
+
+def _product(operand: Any) -> Callable[[Vector], Vector]:
+    if isinstance(operand, Csr):
+        own = operand.to_scipy()
+        return lambda v: np.asarray(own @ v)
+    return lambda v: np.asarray(operand @ v)
+
+
+def _operand(name: str, given: Any, size: int) -> Any:
+    shape = getattr(given, "shape", None)
+    if shape is None or len(shape) != 2 or not hasattr(given, "__matmul__"):
+        raise ArgumentError(f"{name} is a {type(given).__name__}, a matrix or a LinearOperator was expected")
+    if shape[0] != shape[1]:
+        raise ArgumentError(f"{name} has the shape {tuple(shape)}, a square one was expected")
+    if shape[0] != size:
+        raise ArgumentError(f"{name} has the shape {tuple(shape)}, b has {size} entries")
+    if hasattr(given, "tocsr") or isinstance(given, np.ndarray):
+        kind = np.dtype(given.dtype).kind
+        if kind not in "biufc":
+            raise ArgumentError(f"{name} holds {given.dtype}, numbers were expected")
+        return Csr.of(given, np.complex128 if kind == "c" else np.float64)
+    return given
+
+
+def _kind(operand: Any) -> str:
+    dtype = operand.values.dtype if isinstance(operand, Csr) else operand.dtype
+    return np.dtype(np.float64 if dtype is None else dtype).kind
+
+
+def _vector(name: str, given: npt.ArrayLike, size: int | None) -> Vector:
+    values = np.asarray(given)
+    if values.dtype.kind not in "biufc":
+        raise ArgumentError(f"{name} holds {values.dtype}, numbers were expected")
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1 or (size is not None and values.size != size):
+        expected = "one dimension" if size is None else f"({size},)"
+        raise ArgumentError(f"{name} has the shape {values.shape}, {expected} was expected")
+    values = values.astype(np.complex128 if values.dtype.kind == "c" else np.float64)
+    bad = np.flatnonzero(~np.isfinite(values))
+    if bad.size:
+        raise ArgumentError(f"{name}[{bad[0]}] = {values[bad[0]]}, a finite number was expected")
+    return values
+
+
+def _tolerance(name: str, value: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 <= value < np.inf:
+        raise ArgumentError(f"{name} is {value!r}, a number of at least 0 was expected")
+    return float(value)

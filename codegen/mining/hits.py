@@ -1,0 +1,118 @@
+"""HITS by the power method (TileSpMV, appendix F)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from tracecut.support.arrays import Floats
+from tracecut.support.errors import ArgumentError
+
+from .in_links import by_degree, cut, gathered, renumbered
+from .iterations import NOWHERE, Bounds, check_bounds, distribution, operator_for, run_step
+from .links import Links, as_links
+from .records import Scores, unless_converged
+from .steps import scale_step, sum_step
+
+
+def hits(
+    graph: Any,
+    *,
+    weight: str | None = "weight",
+    start: Any = None,
+    tol: float = 1e-8,
+    norm: str = "l1",
+    max_iter: int = 1000,
+    device: str = "cpu",
+    threads: int | None = None,
+    operator: Any = None,
+) -> tuple[Scores, Scores]:
+    """Hubs and authorities: h = A a and a = Aᵀ h, each scaled to the sum 1.
+
+    One iteration makes both products, each from the newest scores of the other. That gives the scores of two iterations
+    on the stacked matrix of the seed, in which both are computed side by side, for the same number of products.
+
+    Args:
+        start: the first hub scores: node → score, or an array (n). None: uniform.
+        tol: the iteration ends when the norm of a change of the hub scores is below it.
+        operator: a LinearOperator that stands for the graph's matrix in products with it and with its transpose.
+        The others as of `pagerank`.
+
+    Returns:
+        The Scores of hubs and of authorities.
+
+    Where the largest singular value belongs to several vectors (equal components of the graph, say) the result depends
+    on `start`, and may differ from networkx's.
+
+    Raises ArgumentError, naming the argument and the entry, for what cannot be used, among it a graph without links and
+    a `start` that follows none; ConvergenceError, with both Scores, after `max_iter` iterations.
+    O(links · iterations).
+    """
+    bounds = check_bounds(tol, norm, max_iter, device, threads)
+    links = as_links(graph, weight)
+    n = links.size
+    if n == 0:
+        return Scores(np.zeros(0), 0, 0.0, links.nodes), Scores(np.zeros(0), 0, 0.0, links.nodes)
+    if not links.targets.size or (links.weights.size and not links.weights.any()):
+        raise ArgumentError("the graph has no links, from which hubs and authorities could follow")
+    hubs = np.full(n, 1.0 / n) if start is None else distribution("start", start, links)
+    if operator is None:
+        return _gathered_scores(links, hubs, bounds)
+    return _operator_scores(links, operator_for(operator, n), hubs, bounds)
+
+
+def _gathered_scores(links: Links, hubs: Floats, bounds: Bounds) -> tuple[Scores, Scores]:
+    order, rank = by_degree(links.degrees())
+    into, out = gathered(links, order), renumbered(links, order, rank)
+    sums = np.zeros((max(into.cuts.size, out.cuts.size) - 1, 1))
+
+    def product(backward: bool, x: Floats, factor: float, y: Floats) -> float:
+        graph = into if backward else out
+        run_step(sum_step, graph, bounds.threads, graph.parts, x, factor, y, sums)
+        return float(sums[: graph.cuts.size - 1].sum())
+
+    def scale(y: Floats, factor: float, x: Floats) -> float:
+        run_step(scale_step, out, bounds.threads, y, factor, x, bounds.norm, sums)
+        return float(bounds.length(sums[: out.cuts.size - 1, 0]))
+
+    return _iterate(product, scale, hubs[order], rank, links, bounds)
+
+
+def _operator_scores(links: Links, operator: Any, hubs: Floats, bounds: Bounds) -> tuple[Scores, Scores]:
+    turned = operator.T
+    rows = np.arange(links.size + 1, dtype=np.uint32)
+    graph = cut(rows, rows[:-1], np.zeros(0))  # for its blocks
+    sums = np.zeros((graph.cuts.size - 1, 1))
+
+    def product(backward: bool, x: Floats, factor: float, y: Floats) -> float:
+        y[:] = (turned if backward else operator) @ x
+        run_step(sum_step, graph, bounds.threads, NOWHERE, x, factor, y, sums)
+        return float(sums.sum())
+
+    def scale(y: Floats, factor: float, x: Floats) -> float:
+        run_step(scale_step, graph, bounds.threads, y, factor, x, bounds.norm, sums)
+        return float(bounds.length(sums[:, 0]))
+
+    return _iterate(product, scale, hubs, slice(None), links, bounds)
+
+
+def _iterate(
+    product: Any, scale: Any, hubs: Floats, places: Any, links: Links, bounds: Bounds
+) -> tuple[Scores, Scores]:
+    fresh, authorities = np.empty_like(hubs), np.empty_like(hubs)
+    iteration, residual, total = 0, np.inf, 1.0
+    while iteration < bounds.max_iter and not residual < bounds.tol:
+        total = product(True, hubs, 1.0, authorities)
+        weight = product(False, authorities, 1.0 / total, fresh) if total > 0 else 0.0
+        if not weight > 0:
+            raise ArgumentError("start gives no node that has links a score, so that none follows for any other")
+        residual = scale(fresh, 1.0 / weight, hubs)
+        hubs, fresh = fresh, hubs
+        iteration += 1
+    authorities *= 1.0 / total
+    found = [Scores(values[places], iteration, residual, links.nodes) for values in (hubs, authorities)]
+    if not residual < bounds.tol:
+        error = unless_converged("HITS", found[0], bounds.tol)
+        error.last = (found[0], found[1])
+        raise error
+    return found[0], found[1]

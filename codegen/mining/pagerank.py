@@ -1,0 +1,121 @@
+"""PageRank by the power method (TileSpMV, appendix F)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from tracecut.support.arrays import Floats
+
+from .in_links import Gathered, by_degree, cut, gathered, out_weights
+from .iterations import (
+    NOWHERE,
+    Bounds,
+    check_bounds,
+    distribution,
+    inverses,
+    operator_for,
+    probability,
+    run_step,
+)
+from .links import Links, as_links
+from .records import Scores, unless_converged
+from .steps import rank_step
+
+
+def pagerank(
+    graph: Any,
+    *,
+    alpha: float = 0.85,
+    personalization: Any = None,
+    dangling: Any = None,
+    weight: str | None = "weight",
+    start: Any = None,
+    tol: float = 1e-6,
+    norm: str = "l1",
+    max_iter: int = 100,
+    device: str = "cpu",
+    threads: int | None = None,
+    operator: Any = None,
+) -> Scores:
+    """The PageRank of the nodes: x = α (Wᵀ x + lost · d) + (1 − α) p, W being the matrix scaled to rows of sum 1.
+
+    Args:
+        graph: a square scipy.sparse matrix (entry (u, v): a link from u to v), a tuple of arrays (u, v) or (u, v, w), a
+            networkx graph (an undirected edge is a link both ways), or the path of a file.
+        alpha: the share that follows links, from 0 to 1; with 1 it need not converge.
+        personalization: p, where jumps go: node → share, or an array (n); scaled to the sum 1. None: uniform.
+        dangling: d, where those go that are at a node without links (`lost` is their sum); in the same form. None: p.
+        weight: the edge attribute of a networkx graph, 1 where it is missing; None: every link of any graph weighs 1.
+        start: the first iterate, in the form of `personalization`. None: uniform.
+        tol: the iteration ends when the norm of a change is below it. networkx's `tol` is `tol / n` here.
+        norm: "l1", "l2" or "max".
+        max_iter: the most iterations.
+        device: "cpu".
+        threads: at most this many; None: one per usable core. The result does not depend on it.
+        operator: a LinearOperator that stands for the graph's matrix in the products with its transpose; weights of
+            nodes still come from the graph.
+
+    Returns:
+        Scores, which sum to 1, in the order of the nodes.
+
+    Raises ArgumentError, naming the argument and the entry, for what cannot be used; ConvergenceError, with the last
+    Scores, after `max_iter` iterations. O(links · iterations).
+    """
+    bounds = check_bounds(tol, norm, max_iter, device, threads)
+    alpha = probability("alpha", alpha)
+    links = as_links(graph, weight)
+    n = links.size
+    if n == 0:
+        return Scores(np.zeros(0), 0, 0.0, links.nodes)
+    uniform = np.full(n, 1.0 / n)
+    p = uniform if personalization is None else distribution("personalization", personalization, links)
+    d = p if dangling is None else distribution("dangling", dangling, links)
+    x = uniform.copy() if start is None else distribution("start", start, links)
+    if operator is None:
+        found = _gathered_ranks(links, alpha, (x, p, d), bounds)
+    else:
+        found = _operator_ranks(links, operator_for(operator, n), alpha, (x, p, d), bounds)
+    if not found.residual < bounds.tol:
+        raise unless_converged("PageRank", found, bounds.tol)
+    return found
+
+
+def _gathered_ranks(links: Links, alpha: float, vectors: tuple[Floats, ...], bounds: Bounds) -> Scores:
+    order, rank = by_degree(links.degrees())
+    graph = gathered(links, order)
+    x, p, d = (vector[order] for vector in vectors)
+    inverse = inverses(out_weights(links)[order])
+
+    def step(shares: Floats, fresh: Floats, numbers: tuple[float, float, int], sums: Floats) -> None:
+        run_step(rank_step, graph, bounds.threads, graph.parts, x, shares, fresh, inverse, (p, d), numbers, sums)
+
+    iterations, residual = _iterate(step, graph, x, inverse, alpha, bounds)
+    return Scores(x[rank], iterations, residual, links.nodes)
+
+
+def _operator_ranks(links: Links, operator: Any, alpha: float, vectors: tuple[Floats, ...], bounds: Bounds) -> Scores:
+    x, p, d = vectors
+    inverse = inverses(out_weights(links))
+    turned = operator.T
+    rows = np.arange(links.size + 1, dtype=np.uint32)
+    graph = cut(rows, rows[:-1], np.zeros(0))  # for its blocks
+
+    def step(shares: Floats, fresh: Floats, numbers: tuple[float, float, int], sums: Floats) -> None:
+        fresh[:] = turned @ shares
+        run_step(rank_step, graph, bounds.threads, NOWHERE, x, shares, fresh, inverse, (p, d), numbers, sums)
+
+    iterations, residual = _iterate(step, graph, x, inverse, alpha, bounds)
+    return Scores(x, iterations, residual, links.nodes)
+
+
+def _iterate(step: Any, graph: Gathered, x: Floats, inverse: Floats, alpha: float, bounds: Bounds) -> tuple[int, float]:
+    sums = np.zeros((graph.cuts.size - 1, 2))
+    shares, fresh = x * inverse, np.empty_like(x)
+    lost, iteration, residual = float(x[inverse == 0.0].sum()), 0, np.inf
+    while iteration < bounds.max_iter and not residual < bounds.tol:
+        step(shares, fresh, (alpha, lost, bounds.norm), sums)
+        shares, fresh = fresh, shares
+        residual, lost = float(bounds.length(sums[:, 0])), float(sums[:, 1].sum())
+        iteration += 1
+    return iteration, residual

@@ -1,0 +1,142 @@
+"""One pass over the links and the nodes for a whole step of an iteration, block by block of rows.
+
+Each kernel works on the blocks [first, last) and leaves a row of `sums` for each; the caller adds these up in order.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import njit
+
+# Sums may be taken in any order: then several are under way at a time, and entries are gathered by vector instructions.
+FAST = {"reassoc", "nsz", "contract"}
+L1, L2, LARGEST = range(3)
+TOGETHER = 4  # columns of one sweep: two in a cache line leave room for most nodes in the cache
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def gather(offsets: Any, sources: Any, weights: Any, x: Any, row: Any) -> float:
+    """The sum of weight times x over the links of a row. weights: None where all are 1, which is another kernel."""
+    total = 0.0
+    if weights is None:
+        for k in range(offsets[row], offsets[row + 1]):
+            total += x[sources[k]]
+    else:
+        for k in range(offsets[row], offsets[row + 1]):
+            total += weights[k] * x[sources[k]]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def change(norm: int, so_far: float, difference: float) -> float:
+    """A norm carried on by one entry: the sum, the sum of squares, or the largest."""
+    if norm == L1:
+        return so_far + abs(difference)
+    if norm == L2:
+        return so_far + difference * difference
+    return max(so_far, abs(difference))
+
+
+@njit(cache=True, nogil=True)
+def rank_step(
+    first: int,
+    last: int,
+    cuts: Any,
+    graph: Any,
+    x: Any,
+    shares: Any,
+    fresh: Any,
+    inverse: Any,
+    jumps: Any,
+    numbers: Any,
+    sums: Any,
+) -> None:
+    """A step of PageRank: x = α (Aᵀ z + lost · d) + (1 − α) p, with z = x / out-weights.
+
+    graph: offsets, sources and weights; no offsets where `fresh` holds Aᵀ z. x: old and then new scores. shares: z.
+    fresh: the new z. inverse: 1 / out-weights, 0 of dangling nodes. jumps: p and d. numbers: α, lost, and the norm.
+    sums: norm of the change, and the score of the dangling nodes.
+    """
+    offsets, sources, weights = graph
+    p, d = jumps
+    alpha, lost, norm = numbers
+    for block in range(first, last):
+        moved, dangling = 0.0, 0.0
+        for v in range(cuts[block], cuts[block + 1]):
+            total = gather(offsets, sources, weights, shares, v) if offsets.size else fresh[v]
+            score = alpha * (total + lost * d[v]) + (1.0 - alpha) * p[v]
+            moved = change(norm, moved, score - x[v])
+            x[v] = score
+            fresh[v] = score * inverse[v]
+            if inverse[v] == 0.0:
+                dangling += score
+        sums[block, 0], sums[block, 1] = moved, dangling
+
+
+@njit(cache=True, nogil=True)
+def sum_step(first: int, last: int, cuts: Any, graph: Any, x: Any, factor: float, y: Any, sums: Any) -> None:
+    """y = factor · A x and the sum of y; no offsets in `graph` where y holds A x."""
+    offsets, sources, weights = graph
+    for block in range(first, last):
+        total = 0.0
+        for v in range(cuts[block], cuts[block + 1]):
+            y[v] = factor * (gather(offsets, sources, weights, x, v) if offsets.size else y[v])
+            total += y[v]
+        sums[block, 0] = total
+
+
+@njit(cache=True, nogil=True)
+def scale_step(first: int, last: int, cuts: Any, y: Any, factor: float, x: Any, norm: int, sums: Any) -> None:
+    """y = factor · y, and the norm of its difference to x."""
+    for block in range(first, last):
+        moved = 0.0
+        for v in range(cuts[block], cuts[block + 1]):
+            y[v] *= factor
+            moved = change(norm, moved, y[v] - x[v])
+        sums[block, 0] = moved
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def gather_many(offsets: Any, sources: Any, weights: Any, x: Any, row: Any, y: Any) -> None:
+    """As `gather`, for the TOGETHER columns of x; the sums go to the row of y."""
+    for q in range(TOGETHER):
+        y[row, q] = 0.0
+    for k in range(offsets[row], offsets[row + 1]):
+        source = sources[k]
+        for q in range(TOGETHER):
+            y[row, q] += x[source, q] if weights is None else weights[k] * x[source, q]
+
+
+@njit(cache=True, nogil=True)
+def walk_step(
+    first: int,
+    last: int,
+    cuts: Any,
+    graph: Any,
+    shares: Any,
+    fresh: Any,
+    degrees: Any,
+    starts: Any,
+    numbers: Any,
+    sums: Any,
+) -> None:
+    """A step of TOGETHER random walks with restart: z = (c A z + (1 − c) e) / degree, with z = r / degree.
+
+    shares, fresh: float64 (n, TOGETHER), the old and the new z; `fresh` holds A z where `graph` has no offsets.
+    degrees: weights of the links of each node; what has none keeps z = 0. starts: int64 (TOGETHER), where each walk
+    starts, -1 for none. numbers: c and the norm. sums: (blocks, TOGETHER), norms of the changes of r.
+    """
+    offsets, sources, weights = graph
+    c, norm = numbers
+    for block in range(first, last):
+        sums[block, :] = 0.0
+        for v in range(cuts[block], cuts[block + 1]):
+            if offsets.size:
+                gather_many(offsets, sources, weights, shares, v, fresh)
+            degree = degrees[v]
+            inverse = 1.0 / degree if degree > 0.0 else 0.0
+            for q in range(TOGETHER):
+                score = c * fresh[v, q] + ((1.0 - c) if starts[q] == v and degree > 0.0 else 0.0)
+                sums[block, q] = change(norm, sums[block, q], score - shares[v, q] * degree)
+                fresh[v, q] = score * inverse
