@@ -98,6 +98,9 @@ class Accesses:
             self.evaluation = Evaluation(
                 nest, memory, lives, single, frozenset(self.distrusted), limit=limit, steps=steps
             )
+            for loop, info in nest.loops.items():  # before anybody asks what changes the loads of its exits
+                if info.ends_early:
+                    self.evaluation.domain(loop)
             self._masks: dict[int, Bools | np.bool_] = {}
             self.by_site = {site.key: list(self._resolve(site)) for site in nest.sites}
             found = self._overwritten()

@@ -59,7 +59,7 @@ def judge(accesses: Accesses, region: int) -> Verdict:
     made_anew = [site.place for site in nest.sites_in(region) if site.apart]
     if made_anew:
         return Verdict("rejected", "it uses an array of variable length that is made in it", (made_anew[0],))
-    if accesses.evaluation.domain(region) is None:
+    if accesses.evaluation.whole(region) is None:
         return Verdict("rejected", f"the loop {info.why or 'has a trip count that is not known'}", (info.place,))
     operators = {carried.operator for carried in info.carried if carried.operator}
     inside = nest.inside(region)  # private to an iteration

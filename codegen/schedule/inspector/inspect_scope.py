@@ -117,10 +117,10 @@ def _runs_once(accesses: Accesses, loop: int) -> bool:
     evaluation = accesses.evaluation
     parent = accesses.nest.loops[loop].parent
     if parent is not None:
-        domain = evaluation.domain(parent)
+        domain = evaluation.whole(parent)
         if domain is None or domain.size > 1:
             return False
-    return not accesses.single or evaluation.domain(loop) is not None
+    return not accesses.single or evaluation.whole(loop) is not None
 
 
 def check_pointers(accesses: Accesses) -> None:
@@ -170,14 +170,14 @@ def inspect_scope(
     use_data = False
     steps = steps_around(nest, region) if single and region is not None else frozenset[int]()
     accesses = Accesses(nest, memory, integers, single=single, limit=limit, steps=steps)
-    if region is not None and nest.loops[region].ends_early and accesses.evaluation.domain(region) is None:
+    if region is not None and nest.loops[region].ends_early and accesses.evaluation.whole(region) is None:
         use_data = True
         accesses = Accesses(nest, memory, lives, single=single, use_data=True, limit=limit, steps=steps)
     _check_size(accesses, region)
     check_pointers(accesses)
     check_rows(accesses)
     regions = [loop for loop in candidate_regions(nest, single, steps) if _runs_once(accesses, loop)]
-    if region is not None and use_data and accesses.evaluation.domain(region) is None:
+    if region is not None and use_data and accesses.evaluation.whole(region) is None:
         raise UnsupportedError(f"the loop at {nest.loops[region].place} {nest.loops[region].why}")
     verdicts = {loop: judge(accesses, loop) for loop in regions}
     if not use_data and region in verdicts and not verdicts[region].movable and verdicts[region].kind == "ordered":

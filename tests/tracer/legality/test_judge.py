@@ -31,7 +31,7 @@ def verdict_on(program: Program, mark: str, *, use_data: bool = False) -> Verdic
 
 PARALLEL = (
     "gather scatter in_place halves far_lag fields backwards guarded own_only math rows pieces search blocks local "
-    "from_global"
+    "ended some_row from_global"
 ).split()
 
 REDUCTIONS = {
@@ -117,6 +117,7 @@ REFUSED = {
     "shaky": Refused("rejected", "a volatile or atomic access", ("@shaky",)),
     "atomically": Refused("rejected", "an atomic operation (atomicrmw)", ("@atomically",)),
     "atomic_read": Refused("rejected", "a volatile or atomic access", ("@atomic_read",)),
+    "ended_by_data": Refused("ordered", "both touch", ("y[m[4 * i + j] & 31] = i", "y[m[4 * i + j] & 31] = i")),
     "talks": Refused("rejected", "a call to printf", ("@talks",)),
     "unknown": Refused("rejected", "a call to rand, whose effects are not known", ("@unknown",)),
     "behind_pointer": Refused("rejected", "whose effects are not known", ("@behind_pointer",)),
