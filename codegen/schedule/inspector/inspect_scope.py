@@ -12,6 +12,7 @@ from tracecut.codegen.schedule.guards.address_dependence import check_address_de
 from tracecut.codegen.schedule.plan.index_spaces import plan_scope
 from tracecut.codegen.schedule.plan.scope_plan import ScopePlan
 from tracecut.ir.llvm.debug_info import Place
+from tracecut.ir.loops.expressions import walk_all
 from tracecut.ir.loops.nest import Nest
 from tracecut.ir.loops.refusals import refusal
 from tracecut.support.errors import UnsupportedError
@@ -123,6 +124,18 @@ def _runs_once(accesses: Accesses, loop: int) -> bool:
     return not accesses.single or evaluation.whole(loop) is not None
 
 
+def _asks_data(nest: Nest, verdict: Verdict, region: int, single: bool) -> bool:
+    """Whether floating-point data may say more of a region: a branch on them, or an index that is computed of them.
+
+    Where iterations may run in any order whatever the index is, it is worth its guard in a scope of several runs alone.
+    """
+    if verdict.kind == "ordered":
+        return True
+    nodes = walk_all(site.address for site in nest.sites_in(region))
+    computed = any(node.kind == "cast" and node.data[0] in ("fptosi", "fptoui") for node in nodes)
+    return computed and (single or not verdict.movable)
+
+
 def check_pointers(accesses: Accesses) -> None:
     """Refuse rows of pointers: what is known of such an access is known of one object, and there may be many.
 
@@ -161,7 +174,7 @@ def inspect_scope(
         single: the scope is a loop around its regions; False: it is the region itself.
         renumber: move data too, not only jobs. exact: what changes the rounding keeps its order, data and all.
         region: the region that matters; when it is not movable by its indices alone, or may be left early, branch
-            conditions on data are evaluated too (and guarded).
+            conditions on data and indices that are computed of them are evaluated too (and guarded).
         limit: bytes that may be taken; a share of what is free when it is not given.
 
     Raises UnsupportedError when the scope cannot be understood.
@@ -180,13 +193,15 @@ def inspect_scope(
     if region is not None and use_data and accesses.evaluation.whole(region) is None:
         raise UnsupportedError(f"the loop at {nest.loops[region].place} {nest.loops[region].why}")
     verdicts = {loop: judge(accesses, loop) for loop in regions}
-    if not use_data and region in verdicts and not verdicts[region].movable and verdicts[region].kind == "ordered":
+    if not use_data and region in verdicts and _asks_data(nest, verdicts[region], region, single):
         left = accesses.evaluation.room.left
         closer = Accesses(nest, memory, lives, single=single, use_data=True, limit=left, steps=steps)
         _check_size(closer, region)
         found = {loop: judge(closer, loop) for loop in regions}
         if found[region].movable:
             accesses, verdicts, use_data = closer, found, True
+        elif not verdicts[region].movable:
+            verdicts[region] = found[region]  # with all that is known, the true reason
     if region is not None and not (region in verdicts and verdicts[region].movable):
         _check_size(accesses, region)  # what did not fit while the verdict was found is the reason for it
     if not regions:
