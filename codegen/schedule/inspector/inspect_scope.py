@@ -12,6 +12,7 @@ from tracecut.codegen.schedule.guards.address_dependence import check_address_de
 from tracecut.codegen.schedule.plan.index_spaces import plan_scope
 from tracecut.codegen.schedule.plan.scope_plan import ScopePlan
 from tracecut.ir.llvm.debug_info import Place
+from tracecut.ir.llvm.passes.join_pieces import ASIDE
 from tracecut.ir.loops.expressions import walk_all
 from tracecut.ir.loops.nest import Nest
 from tracecut.ir.loops.refusals import refusal
@@ -75,7 +76,8 @@ class Inspection:
 def candidate_regions(nest: Nest, single: bool, steps: frozenset[int] = frozenset()) -> list[int]:
     """Outermost loops of a scope that could run as regions: countable, and indexed by what they load.
 
-    `steps`: loops that run as they are, with the regions inside of them.
+    `steps`: loops that run as they are, with the regions inside of them. Loops over pieces that are kept beside the
+    joined ones are none: they run where these cannot.
     """
     if not single:
         return [nest.root]
@@ -85,6 +87,8 @@ def candidate_regions(nest: Nest, single: bool, steps: frozenset[int] = frozense
         parent = stack.pop()
         for number, info in nest.loops.items():
             if info.parent != parent:
+                continue
+            if info.header.startswith(ASIDE):
                 continue
             if number not in steps and nest.is_indirect(number) and _can_run(nest, number):
                 found.append(number)
