@@ -38,7 +38,7 @@ SHAPE rows(double *y, const double *x, Index start, Index r)
 SHAPE pieces(double *y, const double *x, Index start, Index r)
 {
     for (long i = 0; i < N; i++) // @pieces
-        for (int j = start[i]; j < start[i + 1]; j++) y[j] = x[r[j]] * 2;
+        for (int j = start[i]; j < start[i + 1]; j++) y[j] = x[r[j]] * 2 + i;
 }
 SHAPE search(long *y, const long *x, Index r)
 {
