@@ -19,7 +19,7 @@ Made = tuple[Path, list[ScopeFile], list[str]]
 Catalogue = Callable[[str], dict[str, Inspected | str]]
 MARKS = ["binned", "warped", "placed"]
 # Loop that is refused → why.
-REFUSED = {"twice": "both touch", "drifting": "it is not known which element is written"}
+REFUSED = {"twice": "both touch", "drifting": "is overwritten at"}
 # What the first argument changes → the loops that notice.
 NOTICED: dict[str, set[str]] = {
     "same": set(),

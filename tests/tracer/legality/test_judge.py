@@ -124,7 +124,7 @@ REFUSED = {
     "allocates": Refused("rejected", "a call to malloc", ("@allocates",)),
     "clocked": Refused("rejected", "a call to clock", ("@clocked",)),
     "assembly": Refused("rejected", "inline assembly", ("@assembly",)),
-    "own_index": Refused("rejected", "it is not known which element is written", ("@own_index", "@own_index")),
+    "own_index": Refused("rejected", "is overwritten at", ("@own_index", "@own_index")),
     "stranger": Refused("rejected", "it is not known which memory is written", ("@stranger",)),
     "from_stranger": Refused("rejected", "it is not known which memory is read", ("@from_stranger", "@from_stranger")),
 }
