@@ -23,6 +23,7 @@ EXITS = {  # how many parts run seldom; where that is said by the last word: fur
     "cg_restarts": (0, []),
     "levels_from_below": (0, []),
     "mesh_classes": (1, ["other"]),
+    "mesh_colour_vectors": (1, []),
     "mesh_colours": (1, []),  # pieces that do not follow each other
     "mesh_dump_block": (1, ["1", "3", "100"]),
     "mesh_dump_text": (1, ["1", "3", "100"]),

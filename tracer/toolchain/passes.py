@@ -126,8 +126,10 @@ def canonical(sources: Iterable[str], *, optimised: bool = False, for_regions: b
         for function in parsed.functions.values():
             known_sizes(function)
         hoist_allocations(parsed)
+    merge_counters(parsed)
+    if for_regions:
         join_pieces(parsed)
-    return split_choices(join_flags(merge_counters(parsed)))
+    return split_choices(join_flags(parsed))
 
 
 def _linked(sources: Iterable[str]) -> Any:

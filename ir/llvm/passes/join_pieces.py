@@ -18,6 +18,7 @@ and ends elsewhere each time cannot be.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -33,6 +34,7 @@ from .leave_loops import COPIED
 
 _PURE = frozenset("getelementptr add sub mul shl sext zext trunc icmp load br phi".split())
 _COMPUTES = frozenset(BINARY | CASTS | {"store", "icmp", "fcmp", "select", "fneg", "freeze"})
+_NUMBER = re.compile(r"-?\d+")
 _SWAPPED = {"sgt": "slt", "ugt": "ult", "sle": "sge", "ule": "uge"}
 _NEGATED = {"sge": "slt", "uge": "ult"}
 ASIDE = f"{COPIED}.pieces"  # how the names of blocks begin that are kept, or made, beside the joined loop
@@ -114,7 +116,8 @@ class _Matcher:
         if start is None or bound is None or start[1] != bound[1]:
             return None
         larger = self._larger(start[0], bound[0], start[1])
-        here, there = self._shape(start[0], str(pieces.phi.result)), self._shape(bound[0], pieces.following)
+        names = {str(pieces.phi.result): 0, pieces.following: 1}
+        here, there = self._shape(start[0], names, 1), self._shape(bound[0], names, 0)
         if larger is None or here is None or here != there or not self._knows_no_piece(piece):
             return None
         return _Pieces(outer, inner, pieces, piece, start[0], bound[0], larger)
@@ -201,14 +204,21 @@ class _Matcher:
         unsigned = all(cast.startswith("zext") for cast in casts)
         return {"slt": "sgt" if signed else None, "ult": "ugt" if unsigned else None}.get(word)
 
-    def _shape(self, value: str, counter: str) -> object:
-        """What a value is made of, with one name for the counter; None where anything else in it varies."""
+    def _shape(self, value: str, counted: Mapping[str, int], further: int) -> object:
+        """What a value is made of, `further` pieces on; None where anything but the number of the piece varies in it.
+
+        `counted`: values that are the number of the piece and some more.
+        """
+        if value in counted:
+            return counted[value] + further
         made = self.made.get(value)
-        if value == counter or made is None:
-            return "#" if value == counter else value
+        if made is None:
+            return value
         if made[0] in self.inner or made[1].op == "phi":
             return None
-        parts = [self._shape(one.text, counter) for one in made[1].operands]
+        parts = [self._shape(one.text, counted, further) for one in made[1].operands]
+        if made[1].op == "add" and isinstance(parts[0], int) and _NUMBER.fullmatch(str(parts[1])):
+            return parts[0] + int(str(parts[1]))
         head = made[1].text[made[1].text.index("=") :]
         return None if None in parts else (LOCAL.sub("%", head), *parts)
 
@@ -270,8 +280,9 @@ def _join(flow: ControlFlow, found: _Pieces, prefix: str) -> None:
 
     # All elements, from the first start to the last end.
     first = {str(counted.phi.result): counted.first}
-    last = {counted.following: counted.end}
-    own = _made_of(blocks, between, (found.start, found.piece.first), first, f"{prefix}.f")
+    last = {counted.following: counted.end, str(counted.phi.result): f"%{prefix}.final"}
+    own = [line(f"%{prefix}.final = add {counted.phi.type} {counted.end}, -1")]
+    own += _made_of(blocks, between, (found.start, found.piece.first), first, f"{prefix}.f")
     own += _made_of(blocks, between, (found.bound, found.piece.end), last, f"{prefix}.b")
     smaller = {"sgt": "slt", "ugt": "ult"}[found.larger]
     own.append(line(f"%{prefix}.some = icmp {smaller} {type} {first[found.start]}, {last[found.bound]}"))
