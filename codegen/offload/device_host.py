@@ -233,7 +233,7 @@ def iterations(
     evaluation = Evaluation(file.nest, memory, numbers, single=single, steps=steps)
     for loop in loops:
         if loop not in found:
-            domain = evaluation.domain(loop)
+            domain = evaluation.whole(loop)
             if domain is None:
                 raise UnsupportedError(f"it is not known how often the loop at {file.nest.loops[loop].place} runs")
             found[loop] = domain.size

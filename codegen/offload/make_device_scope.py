@@ -213,7 +213,7 @@ class ScopeMaker:
         found = examine(self.accesses, loop)
         if found.why:
             raise UnsupportedError(found.why)
-        domain = self.accesses.evaluation.domain(loop)
+        domain = self.accesses.evaluation.whole(loop)
         if domain is None or (domain.parent is not None and domain.size != found.high):
             raise UnsupportedError("it is entered several times in an iteration of the loop around it")
         verdict = judge(self.accesses, loop)

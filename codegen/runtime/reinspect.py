@@ -68,7 +68,7 @@ def expected_gain(file: ScopeFile, numbers: Mapping[str, int | float], memory: M
     costs = file.costs
     single, region = bool(file.options["single"]), int(file.options["region"])
     steps = steps_around(file.nest, region) if single else frozenset[int]()
-    domain = Evaluation(file.nest, memory, numbers, single=single, steps=steps).domain(region)
+    domain = Evaluation(file.nest, memory, numbers, single=single, steps=steps).whole(region)
     if domain is None:
         return "the size of its loop is not known"
     saved = per_call - costs["optimized"] * domain.size
@@ -86,7 +86,7 @@ def expected_sweeps(file: ScopeFile, numbers: Mapping[str, int | float], memory:
     root = file.nest.loops[file.nest.root]
     if not file.options.get("single") or root.trip is None:
         return file.costs["sweeps"]
-    domain = Evaluation(file.nest, memory, numbers).domain(root.id)
+    domain = Evaluation(file.nest, memory, numbers).whole(root.id)
     return file.costs["sweeps"] if domain is None else float(domain.size)
 
 

@@ -16,7 +16,7 @@ from .harness import Inspected, Program
 from .woven_programs import run_woven, woven
 
 Made = tuple[Path, list[ScopeFile], list[str]]
-MARKS = ["checked", "searched", "both", "late"]
+MARKS = ["checked", "searched", "both", "late", "ended", "open_ended"]
 
 # What the first argument changes → the loops that notice.
 NOTICED: dict[str, set[str]] = {
@@ -27,6 +27,8 @@ NOTICED: dict[str, set[str]] = {
     "both": {"both", "late"},
     "late": {"both", "late"},
     "quiet": {"searched", "both", "late"},
+    "ended": {"ended"},
+    "open": set(),  # the rows may end anywhere
 }
 
 
@@ -69,8 +71,9 @@ def test_other_input(program: Callable[[str], Program], loops: list[Inspected], 
 
 
 def test_a_device_would_not_stop(loops: list[Inspected]) -> None:
-    assert loops
-    for item in loops:
+    left = [item for item in loops if item.program.nest(item.region).loops[item.region].ends_early]
+    assert [item.mark for item in left] == MARKS[:4]
+    for item in left:
         view = item.program.compiled.analysis.view_of(item.region)
         nest = item.program.nest(item.region)
         with pytest.raises(UnsupportedError, match="left"):

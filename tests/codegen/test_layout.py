@@ -170,7 +170,7 @@ def test_what_is_not_understood_is_left_alone(inspected: Catalogue, name: str, m
 )
 def test_what_may_depend_on_the_order_keeps_it(inspected: Catalogue, name: str, mark: str, kind: str, why: str) -> None:
     item = loop(inspected, name, mark)
-    assert (item.verdict, item.inspection.verdicts[item.region].reason) == (kind, why)
+    assert item.verdict == kind and why in item.inspection.verdicts[item.region].reason
     assert item.region not in item.inspection.plan.movable
 
 

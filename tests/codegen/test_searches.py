@@ -28,7 +28,7 @@ TAKEN = {
 # Program, loop → why its iterations keep their order, and the text of the line that is named.
 REFUSED = {
     ("gauss", "substitute"): ("both touch", "x[r] = s"),
-    ("particles", "marking"): ("it is not known which element is (read|written)", "c[j]"),
+    ("particles", "marking"): ("both touch", "c[j]"),
     ("particles", "first_free"): ("it is not known which element is written", "taken[j]"),
     ("descents", "visits"): ("it is not known which element is written", "count[at]++"),
     ("descents", "overtaken"): ("it is not known which element is read", "nodes[leaf_of(tree, keys[q])].location"),

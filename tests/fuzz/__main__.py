@@ -17,6 +17,7 @@ from . import installed  # noqa: F401
 from .generate import generate, suite_of
 from .model import Suite
 from .oracle import run_oracles
+from .pieces import pieces_suite
 from .pipeline import check
 from .report import Tally
 
@@ -27,6 +28,7 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=20, help="how many seeds")
     parser.add_argument("--count", type=int, default=100, help="kernels of each seed")
     parser.add_argument("--kernel", type=int, help="only this kernel of the first seed")
+    parser.add_argument("--pieces", action="store_true", help="loops over pieces that follow each other")
     parser.add_argument("--json", action="store_true", help="print the counts as JSON")
     options = parser.parse_args()
     if options.kernel is not None:
@@ -34,7 +36,7 @@ def main() -> int:
     tally = Tally()
     for seed in range(options.first, options.first + options.seeds):
         try:
-            _run(generate(seed, options.count), tally)
+            _run((pieces_suite if options.pieces else generate)(seed, options.count), tally)
         except Exception as error:
             traceback.print_exc()
             tally.failed.append(f"seed {seed} raised {type(error).__name__}: {error}")

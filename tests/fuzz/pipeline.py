@@ -17,6 +17,7 @@ from tracecut.codegen.runtime.reinspect import inspect_again
 from tracecut.codegen.schedule.inspector import cut_into_blocks
 from tracecut.codegen.schedule.reduce_modes import ORDERED
 from tracecut.codegen.schedule.schedule import Schedule
+from tracecut.ir.llvm.passes.leave_loops import COPIED
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.toolchain.clang import Flags
 
@@ -132,14 +133,19 @@ def traced(suite: Suite, folder: Path) -> Program:
 def judge(program: Program, kernel: Kernel) -> tuple[Verdict, Inspected | None]:
     """Verdict of a kernel's loop, and its inspection when it may be reordered."""
     line = program.lines[kernel.name]
-    found = [record.id for record in program.compiled.analysis.records if record.place.line == line]
+    analysis = program.compiled.analysis
+    found = [record.id for record in analysis.records if record.place.line == line]
+    found = [loop for loop in found if not analysis.loop(loop).header.startswith(COPIED)] or found
     if not found:
         return Verdict("gone"), None
+    above = analysis.parent(found[0])
+    if above is not None and any(record.id == above and record.place.line == line - 1 for record in analysis.records):
+        return Verdict("rejected", "its pieces are not joined"), None
     if len(found) > 1:
         return Verdict("rejected", "the compiler made several loops of it"), None
     loop = found[0]
     if loop not in program.traced.profile.captures:
-        info = program.compiled.analysis.nest(loop).loops[loop]
+        info = analysis.nest(loop).loops[loop]
         return Verdict("rejected", f"not captured: {info.why or 'its trip count is not known'}"), None
     try:
         item = program.inspect(kernel.name)

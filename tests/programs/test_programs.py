@@ -21,7 +21,10 @@ FOLDER = Path(__file__).parent
 PROGRAMS = sorted(path.name for suffix in ("c", "cpp") for path in FOLDER.glob(f"*.{suffix}"))
 EXITS = {  # how many parts run seldom; where that is said by the last word: further words to try
     "cg_restarts": (0, []),
+    "levels_from_below": (0, []),
     "mesh_classes": (1, ["other"]),
+    "mesh_colour_vectors": (1, []),
+    "mesh_colours": (1, []),  # pieces that do not follow each other
     "mesh_dump_block": (1, ["1", "3", "100"]),
     "mesh_dump_text": (1, ["1", "3", "100"]),
     "mesh_forking": (1, ["1", "3", "100"]),
@@ -38,6 +41,7 @@ EXITS = {  # how many parts run seldom; where that is said by the last word: fur
     "pagerank_vectors": (0, []),
     "rows_allocated": (0, []),
     "rows_counted": (0, []),
+    "rows_ended": (0, []),
     "rows_growing": (1, ["1", "3", "100"]),
     "rows_records": (0, []),
     "rows_sliced": (0, []),

@@ -162,7 +162,7 @@ class Tracer:
         root = evaluation.nest.root
         if not evaluation.nest.loops[root].ends_early:
             return evaluation.root_size() or 0
-        domain = evaluation.domain(root)
+        domain = evaluation.whole(root)
         return 0 if domain is None else domain.size
 
     def numbers(self, loop: int, raw: tuple[int, ...]) -> dict[str, int | float]:

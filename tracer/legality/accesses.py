@@ -98,6 +98,9 @@ class Accesses:
             self.evaluation = Evaluation(
                 nest, memory, lives, single, frozenset(self.distrusted), limit=limit, steps=steps
             )
+            for loop, info in nest.loops.items():  # before anybody asks what changes the loads of its exits
+                if info.ends_early:
+                    self.evaluation.domain(loop)
             self._masks: dict[int, Bools | np.bool_] = {}
             self.by_site = {site.key: list(self._resolve(site)) for site in nest.sites}
             found = self._overwritten()
@@ -217,10 +220,14 @@ class Accesses:
         return unknown
 
     def _with_bases(self, form: Linear) -> Linear:
-        """The form with pointers that are loaded from one place (members of a structure) as the numbers they are."""
+        """The form with pointers that are loaded from one place (members of a structure) as the numbers they are.
+
+        So is what a walk starts from, if it is loaded from one place: the first of all rows.
+        """
         const, terms = form.const, dict(form.terms)
+        walks = any(atom.kind == "counter" for atom in terms)
         for atom, factor in form.terms.items():
-            if atom.kind == "load" and atom.data[1] == "ptr":
+            if atom.kind == "load" and (walks or atom.data[1] == "ptr"):
                 found = self.evaluation.alone(atom)
                 if found is not None:
                     const += factor * found

@@ -7,7 +7,7 @@ domains. Nothing here can crash or read out of bounds: a load outside of a known
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,9 @@ from tracecut.tracer.loops.linear_forms import linear_form
 from tracecut.tracer.loops.pointer_rotation import in_all_states
 from tracecut.tracer.loops.trip_counts import count
 
-from .iteration_domains import VECTOR_BYTES, Domain, Levels, Room, inner_domain
+from .condition_values import may_hold
+from .early_exits import until_exit
+from .iteration_domains import VECTOR_BYTES, Domain, Levels, Room, begins_of_pieces, inner_domain
 from .masked_arithmetic import UNKNOWN, Bools, Values, arithmetic, cast, compare, widened
 from .memory import DTYPES, Memory
 
@@ -40,6 +42,7 @@ class Evaluation:
         doubts: says of a load that is evaluated for the first time why it cannot be trusted, once the sites of the
             nest are known; empty when it can.
         spans: load → (first address, behind the last, step), for loads that walk through memory.
+        cut: loops with exits that are or may be taken; their domains hold what may run.
         limit: bytes that all of it may take; a share of what is free when it is not given.
     """
 
@@ -55,6 +58,7 @@ class Evaluation:
     _domains: dict[int, Domain | None] = field(default_factory=dict)
     _values: dict[int, tuple[int | None, Values]] = field(default_factory=dict)
     spans: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    cut: set[int] = field(default_factory=set)
     limit: int | None = None
     steps: frozenset[int] = frozenset()
     _busy: dict[tuple[int, int], Bools] = field(default_factory=dict)
@@ -72,33 +76,35 @@ class Evaluation:
     def domain(self, loop: int) -> Domain | None:
         """Iterations of a loop; None when it is not known how many, or that nothing leaves it before.
 
-        None also when they do not fit in memory, which is found out before any of it is taken: `too_long` says so.
+        Those of a loop in an iteration of a region end with the first exit that is taken for sure; where one may be
+        taken before, they are all that may run (`cut`). None also when they do not fit in memory, which is found out
+        before any of it is taken: `too_long` says so.
         """
         if loop not in self._domains:
-            self._domains[loop] = self._make_domain(loop)
-            if self._domains[loop] is not None and self._left_early(loop):
-                self._domains[loop] = None
+            made = self._make_domain(loop)
+            if made is not None and self.nest.loops[loop].ends_early and not self.is_step(loop):
+                made = self._until_exit(loop, made)
+            self._domains[loop] = made
         return self._domains[loop]
+
+    def whole(self, loop: int) -> Domain | None:
+        """Iterations of a loop that nothing leaves before its trip count; None where that is not known."""
+        found = self.domain(loop)
+        return None if loop in self.cut else found
 
     def is_step(self, loop: int) -> bool:
         """Whether one iteration of a loop, of unknown number, stands for all."""
         return loop in self.steps or (self.single and self.nest.loops[loop].parent is None)
 
-    def _left_early(self, loop: int) -> bool:
-        """Whether an exit in front of the one that counts may be taken: asked as if all iterations ran.
-
-        If so, what was computed on the way is forgotten. One iteration of a scope may end as it likes.
-        """
-        info = self.nest.loops[loop]
-        if not info.ends_early or self.is_step(loop):
-            return False
-        known = set(self._values)
-        taken = any(np.any(self.truth(taken, loop)) for _, taken in info.early)
-        if not taken and all(self.domain(inner) is not None for inner in info.through):
-            return False
-        for key in self._values.keys() - known:
-            del self._values[key]
-        return True
+    def _until_exit(self, loop: int, made: Domain) -> Domain | None:
+        """See `until_exit`. What is computed behind an exit means nothing: it is forgotten."""
+        asked = replace(self, limit=self.room.left, hidden=set(), spans={}, cut=set(), _busy={}, _jobs={})
+        asked._domains, asked._values = {**self._domains, loop: made}, dict(self._values)
+        parent = self.nest.loops[loop].parent
+        around = None if parent is None or self.is_step(parent) else self.domain(parent)
+        left = until_exit(self.nest.loops[loop], made, asked, None if around is None else around.size)
+        self.cut |= set() if left is made else {loop}
+        return left
 
     def jobs(self, loop: int, region: int) -> npt.NDArray[np.int64]:
         """For each iteration of `loop`, the iteration of the enclosing loop `region` that it belongs to."""
@@ -180,16 +186,7 @@ class Evaluation:
 
     def truth(self, condition: Condition, loop: int) -> Bools | np.bool_:
         """Whether a reach condition may hold, for each iteration of `loop`."""
-        if condition is None:
-            return np.bool_(True)
-        may: Bools | np.bool_ = np.bool_(False)
-        for term in condition:
-            term_may: Bools | np.bool_ = np.bool_(True)
-            for expr, wanted in term:
-                values = self.at(expr, loop)
-                term_may = term_may & (((values.data != 0) == wanted) | ~values.known)
-            may = may | term_may
-        return may
+        return may_hold(condition, lambda expr: self.at(expr, loop))
 
     def _make_domain(self, loop: int) -> Domain | None:
         info = self.nest.loops[loop]
@@ -390,11 +387,6 @@ class Evaluation:
         if above is None or atom.kind != "load" or self._levels.of(atom) != above or domain.parent is None:
             return None
         _, starts = self._evaluate(atom)
-        if not starts.all_known or starts.data.ndim == 0:
-            return None
         outer = self.domain(above)
         assert outer is not None
-        counts = np.bincount(domain.parent, minlength=outer.size)
-        busy = counts > 0
-        begins, lengths = starts.data[busy], counts[busy]
-        return begins if bool(np.all(begins[1:] == begins[:-1] + lengths[:-1])) else None
+        return begins_of_pieces(domain, starts, outer.size)

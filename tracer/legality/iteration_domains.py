@@ -12,6 +12,8 @@ from tracecut.ir.loops.nest import Nest
 from tracecut.support import memory_amounts
 from tracecut.support.memory_budget import default_budget
 
+from .masked_arithmetic import Values
+
 MAX_ITERATIONS = 1 << 31
 DOMAIN_BYTES = 8 * 4  # for each iteration of a loop: its counter, the way to the one around it, and their making
 VECTOR_BYTES = 8 * 3  # for each iteration, while a value is computed: itself and two that it is made of
@@ -53,6 +55,19 @@ def inner_domain(loop: int, counts: npt.NDArray[np.int64]) -> Domain:
     counter = np.arange(size, dtype=np.int64)
     counter -= np.repeat(starts, counts)
     return Domain(loop, size, parent, counter)
+
+
+def begins_of_pieces(domain: Domain, starts: Values, outer: int) -> npt.NDArray[np.int64] | None:
+    """Starts of the pieces that an inner loop walks, of `outer` entries those that have one, if they follow each other.
+
+    `starts`: values in the iterations of the loop around it. O(iterations).
+    """
+    if domain.parent is None or not starts.all_known or starts.data.ndim == 0:
+        return None
+    counts = np.bincount(domain.parent, minlength=outer)
+    busy = counts > 0
+    begins, lengths = starts.data[busy], counts[busy]
+    return begins if bool(np.all(begins[1:] == begins[:-1] + lengths[:-1])) else None
 
 
 @dataclass

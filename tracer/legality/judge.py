@@ -59,7 +59,7 @@ def judge(accesses: Accesses, region: int) -> Verdict:
     made_anew = [site.place for site in nest.sites_in(region) if site.apart]
     if made_anew:
         return Verdict("rejected", "it uses an array of variable length that is made in it", (made_anew[0],))
-    if accesses.evaluation.domain(region) is None:
+    if accesses.evaluation.whole(region) is None:
         return Verdict("rejected", f"the loop {info.why or 'has a trip count that is not known'}", (info.place,))
     operators = {carried.operator for carried in info.carried if carried.operator}
     inside = nest.inside(region)  # private to an iteration
@@ -179,11 +179,8 @@ def _count_conflicts(accesses: Accesses, region: int, item: Object, touched: lis
             unknown.append(access)
             continue
         if found is None:
-            return Verdict(
-                "rejected",
-                "it is not known which element is " + ("written" if site.writes else "read"),
-                _with_writes(site, touched),
-            )
+            what = "it is not known which element is " + ("written" if site.writes else "read")
+            return Verdict("rejected", what + _because(accesses, access), _with_writes(site, touched))
         addresses, runs = found
         jobs = accesses.evaluation.jobs(site.loop, region)
         if not runs.all():
@@ -201,7 +198,8 @@ def _count_conflicts(accesses: Accesses, region: int, item: Object, touched: lis
             if event.kind != READ
         ):
             places = _with_writes(access.site, touched)
-            return Verdict("rejected", "it is not known which element is read", places)
+            what = "it is not known which element is read" + _because(accesses, access)
+            return Verdict("rejected", what, places)
     torn = {bits[update] for update, found in whole.items() if len(found) > 1 and update in bits}
     events = [replace(event, kind=READ | WRITE) if event.kind in torn else event for event in events]
     conflict = find_conflict(events, item.size)
@@ -211,6 +209,18 @@ def _count_conflicts(accesses: Accesses, region: int, item: Object, touched: lis
         verbs = " and ".join(VERBS[site.kind] for site in (first, second))
         return Verdict("ordered", f"{what}: {verbs}", (first.place, second.place))
     return Verdict("reduction" if operators else "parallel", "", operators=tuple(operators))
+
+
+def _because(accesses: Accesses, access: Access) -> str:
+    """What of an address is not known, in words that follow the statement; empty where it is the loop's own doing."""
+    places = {site.key: site.place.told for site in accesses.nest.sites}
+    for node in access.site.address.walk():
+        name = str(node.data[0]) if node.data else ""
+        if node.kind == "load" and name in accesses.distrusted and name in places:
+            return f": its index, read at {places[name]}, {accesses.distrusted[name]}"
+        if node.kind == "opaque":
+            return f": its index is {name}" if name.startswith(("a value", "carried")) else ""
+    return ""
 
 
 def _with_writes(site: Site, touched: list[Access]) -> tuple[Place, ...]:

@@ -12,6 +12,7 @@ from tracecut.ir.llvm.passes.chosen_fields import split_choices
 from tracecut.ir.llvm.passes.flag_reductions import join_flags
 from tracecut.ir.llvm.passes.global_constructors import has_constructors, place_constructors
 from tracecut.ir.llvm.passes.hoist_allocations import hoist_allocations, with_allocator_effects
+from tracecut.ir.llvm.passes.join_pieces import join_pieces
 from tracecut.ir.llvm.passes.known_sizes import known_sizes
 from tracecut.ir.llvm.passes.leave_loops import leave_loops
 from tracecut.ir.llvm.passes.merge_induction_variables import merge_counters
@@ -125,7 +126,10 @@ def canonical(sources: Iterable[str], *, optimised: bool = False, for_regions: b
         for function in parsed.functions.values():
             known_sizes(function)
         hoist_allocations(parsed)
-    return split_choices(join_flags(merge_counters(parsed)))
+    merge_counters(parsed)
+    if for_regions:
+        join_pieces(parsed)
+    return split_choices(join_flags(parsed))
 
 
 def _linked(sources: Iterable[str]) -> Any:

@@ -15,11 +15,13 @@ from tracecut.codegen.schedule.plan.offset_union_find import Shifts
 from tracecut.codegen.schedule.plan.scope_plan import RegionUse, ScopePlan
 from tracecut.ir.loops.expressions import Expr
 from tracecut.support.arrays import Longs
-from tracecut.tracer.legality.access_patterns import INDIRECT, Pattern
+from tracecut.tracer.legality.access_patterns import INDIRECT, OTHER, Pattern
+from tracecut.tracer.legality.memory import Object
 
 from .pins import without_repeats
 
 LINE = 64
+MOVED = ("moved", "spaced")  # modes of arrays that do not stay
 SPARSE = 4  # lines a pin from which their numbers are packed
 
 
@@ -52,13 +54,33 @@ def line_spaces(plan: ScopePlan, regions: list[int]) -> list[LineSpace]:
     classes: dict[object, list[tuple[int, int, Expr, Pattern, int]]] = {}
     for item in reached:
         classes.setdefault(links.find(("array", item[1]))[0], []).append(item)
-    return [space for members in classes.values() if (space := _space(plan, members)) is not None]
+    loaded = [space for members in classes.values() if (space := _space(plan, members)) is not None]
+    return loaded + _computed(plan, regions)
+
+
+def _computed(plan: ScopePlan, regions: list[int]) -> list[LineSpace]:
+    """Lines that are reached by an index which is computed of loaded values (`grid[(int)(x[i] * n)]`), by object."""
+    accesses = plan.accesses
+    found: dict[Object, dict[int, list[tuple[Longs, Longs]]]] = {}
+    for region in regions:
+        patterns = [pattern for use in plan.uses[region] if use.mode not in MOVED for pattern in use.patterns]
+        for pattern in patterns:
+            item, site = pattern.access.object, pattern.access.site
+            if pattern.kind != OTHER or item is None or not site.address.has("load"):
+                continue
+            known = accesses.addresses(pattern.access)
+            if known is not None and known[1].any():
+                addresses, runs = known
+                jobs = accesses.evaluation.jobs(site.loop, region)[runs]
+                pins = without_repeats(jobs, (addresses[runs] - item.base) // LINE)
+                found.setdefault(item, {}).setdefault(region, []).append(pins)
+    return [LineSpace(pins, -(-item.size // LINE)) for item, pins in found.items()]
 
 
 def _patterns(plan: ScopePlan, use: RegionUse) -> list[tuple[Pattern, int]]:
     """Accesses by a loaded index to what stays, each with the first record that it reaches from number 0."""
     array = plan.arrays[use.array]
-    if use.mode in ("moved", "spaced"):
+    if use.mode in MOVED:
         return []
     return [
         (pattern, array.record(pattern) if array.stride else pattern.first // pattern.step)

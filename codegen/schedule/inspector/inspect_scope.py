@@ -12,6 +12,8 @@ from tracecut.codegen.schedule.guards.address_dependence import check_address_de
 from tracecut.codegen.schedule.plan.index_spaces import plan_scope
 from tracecut.codegen.schedule.plan.scope_plan import ScopePlan
 from tracecut.ir.llvm.debug_info import Place
+from tracecut.ir.llvm.passes.join_pieces import ASIDE
+from tracecut.ir.loops.expressions import walk_all
 from tracecut.ir.loops.nest import Nest
 from tracecut.ir.loops.refusals import refusal
 from tracecut.support.errors import UnsupportedError
@@ -74,7 +76,8 @@ class Inspection:
 def candidate_regions(nest: Nest, single: bool, steps: frozenset[int] = frozenset()) -> list[int]:
     """Outermost loops of a scope that could run as regions: countable, and indexed by what they load.
 
-    `steps`: loops that run as they are, with the regions inside of them.
+    `steps`: loops that run as they are, with the regions inside of them. Loops over pieces that are kept beside the
+    joined ones are none: they run where these cannot.
     """
     if not single:
         return [nest.root]
@@ -84,6 +87,8 @@ def candidate_regions(nest: Nest, single: bool, steps: frozenset[int] = frozense
         parent = stack.pop()
         for number, info in nest.loops.items():
             if info.parent != parent:
+                continue
+            if info.header.startswith(ASIDE):
                 continue
             if number not in steps and nest.is_indirect(number) and _can_run(nest, number):
                 found.append(number)
@@ -117,10 +122,22 @@ def _runs_once(accesses: Accesses, loop: int) -> bool:
     evaluation = accesses.evaluation
     parent = accesses.nest.loops[loop].parent
     if parent is not None:
-        domain = evaluation.domain(parent)
+        domain = evaluation.whole(parent)
         if domain is None or domain.size > 1:
             return False
-    return not accesses.single or evaluation.domain(loop) is not None
+    return not accesses.single or evaluation.whole(loop) is not None
+
+
+def _asks_data(nest: Nest, verdict: Verdict, region: int, single: bool) -> bool:
+    """Whether floating-point data may say more of a region: a branch on them, or an index that is computed of them.
+
+    Where iterations may run in any order whatever the index is, it is worth its guard in a scope of several runs alone.
+    """
+    if verdict.kind == "ordered":
+        return True
+    nodes = walk_all(site.address for site in nest.sites_in(region))
+    computed = any(node.kind == "cast" and node.data[0] in ("fptosi", "fptoui") for node in nodes)
+    return computed and (single or not verdict.movable)
 
 
 def check_pointers(accesses: Accesses) -> None:
@@ -161,7 +178,7 @@ def inspect_scope(
         single: the scope is a loop around its regions; False: it is the region itself.
         renumber: move data too, not only jobs. exact: what changes the rounding keeps its order, data and all.
         region: the region that matters; when it is not movable by its indices alone, or may be left early, branch
-            conditions on data are evaluated too (and guarded).
+            conditions on data and indices that are computed of them are evaluated too (and guarded).
         limit: bytes that may be taken; a share of what is free when it is not given.
 
     Raises UnsupportedError when the scope cannot be understood.
@@ -170,23 +187,25 @@ def inspect_scope(
     use_data = False
     steps = steps_around(nest, region) if single and region is not None else frozenset[int]()
     accesses = Accesses(nest, memory, integers, single=single, limit=limit, steps=steps)
-    if region is not None and nest.loops[region].ends_early and accesses.evaluation.domain(region) is None:
+    if region is not None and nest.loops[region].ends_early and accesses.evaluation.whole(region) is None:
         use_data = True
         accesses = Accesses(nest, memory, lives, single=single, use_data=True, limit=limit, steps=steps)
     _check_size(accesses, region)
     check_pointers(accesses)
     check_rows(accesses)
     regions = [loop for loop in candidate_regions(nest, single, steps) if _runs_once(accesses, loop)]
-    if region is not None and use_data and accesses.evaluation.domain(region) is None:
+    if region is not None and use_data and accesses.evaluation.whole(region) is None:
         raise UnsupportedError(f"the loop at {nest.loops[region].place} {nest.loops[region].why}")
     verdicts = {loop: judge(accesses, loop) for loop in regions}
-    if not use_data and region in verdicts and not verdicts[region].movable and verdicts[region].kind == "ordered":
+    if not use_data and region in verdicts and _asks_data(nest, verdicts[region], region, single):
         left = accesses.evaluation.room.left
         closer = Accesses(nest, memory, lives, single=single, use_data=True, limit=left, steps=steps)
         _check_size(closer, region)
         found = {loop: judge(closer, loop) for loop in regions}
         if found[region].movable:
             accesses, verdicts, use_data = closer, found, True
+        elif not verdicts[region].movable:
+            verdicts[region] = found[region]  # with all that is known, the true reason
     if region is not None and not (region in verdicts and verdicts[region].movable):
         _check_size(accesses, region)  # what did not fit while the verdict was found is the reason for it
     if not regions:

@@ -78,7 +78,7 @@ def _may_follow(pattern: Pattern, loop: int) -> bool:
 
 def _entry_size(accesses: Accesses, loop: int) -> int | None:
     """Iterations of each entry of the loop, None when they differ."""
-    domain = accesses.evaluation.domain(loop)
+    domain = accesses.evaluation.whole(loop)
     if domain is None or domain.size == 0:
         return None
     if domain.parent is None:

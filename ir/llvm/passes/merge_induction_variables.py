@@ -7,6 +7,13 @@ For `for (short i = 0; i < n; i++)` LLVM keeps two phis, i and i extended:
 %narrow = phi i16 [ 0, %entry ], [ %next, %latch ]       →    %wide = sext i16 %narrow to i32
 %next.wide = sext i16 %next to i32
 ```
+
+And a copy that is one iteration late becomes a difference, as for `for (i = 0; i + 1 < n; i++)`:
+
+```
+%ahead = phi i64 [ 1, %entry ], [ %next, %latch ]             %ahead = phi …
+%i = phi i64 [ 0, %entry ], [ %ahead, %latch ]           →    %i = add i64 %ahead, -1
+```
 """
 
 from __future__ import annotations
@@ -25,10 +32,11 @@ def merge_counters(module: Module) -> Module:
             continue  # most functions: their loops need not be found
         flow = ControlFlow(function)
         loops = [loop for loop in flow.loops if len(loop.latches) == 1]
-        casts = (item for _, item in function.instructions() if item.op in ("sext", "zext"))
-        made = {str(item.result): item for item in casts} if loops else {}
+        asked = (item for _, item in function.instructions() if item.op in ("sext", "zext", "add"))
+        made = {str(item.result): item for item in asked} if loops else {}
         for loop in loops if made else ():
             _merge(made, flow.blocks[loop.header], loop.latches[0])
+            _take_back(made, flow.blocks[loop.header], loop.latches[0])
     return module
 
 
@@ -37,15 +45,17 @@ def _has_two_phis(block: Block) -> bool:
 
 
 def _merge(made: Mapping[str, Instruction], header: Block, latch: str) -> None:
-    """`made`: the casts of the function by their results."""
+    """`made`: the casts and sums of the function by their results."""
     phis = [phi for phi in header.phis if int_bits(phi.type) is not None and len(phi.operands) == 2]
     for wide in phis:
         (start, _), (end, _) = _sides(wide, latch)
         cast = made.get(end)
         for narrow in phis if cast is not None else ():
             (first, _), (next_, _) = _sides(narrow, latch)
-            source = cast.operands[0] if cast is not None else None
-            if cast is None or source is None or narrow is wide or source.text != next_ or source.type != narrow.type:
+            source = cast.operands[0] if cast is not None and cast.op != "add" else None
+            if cast is None or source is None or narrow is wide:
+                continue
+            if source.text != next_ or source.type != narrow.type:
                 continue
             if _extended(first, narrow.type, cast.op) != start:
                 continue
@@ -53,6 +63,28 @@ def _merge(made: Mapping[str, Instruction], header: Block, latch: str) -> None:
             text = f"{wide.result} = {cast.op} {narrow.type} {narrow.result} to {wide.type}"
             header.instructions.insert(len(header.phis), Instruction(text, {}))
             break
+
+
+def _take_back(made: Mapping[str, Instruction], header: Block, latch: str) -> None:
+    """Replace copies that hold what a counter was in the iteration before. `made`: see `_merge`."""
+    phis = {str(phi.result): phi for phi in header.phis if int_bits(phi.type) is not None and len(phi.operands) == 2}
+    for late in list(phis.values()):
+        (start, _), (end, _) = _sides(late, latch)
+        counter = phis.get(end)
+        if counter is None or counter is late or counter.type != late.type:
+            continue
+        (first, _), (next_, _) = _sides(counter, latch)
+        step = made.get(next_)
+        if step is None or step.op != "add" or step.operands[0].text != counter.result:
+            continue
+        numbers = [start, first, step.operands[1].text]
+        if not all(re.fullmatch(r"-?\d+", number) for number in numbers):
+            continue
+        before, now, pace = map(int, numbers)
+        if (before + pace - now) % (1 << (int_bits(late.type) or 64)) == 0:
+            header.instructions.remove(late)
+            text = f"{late.result} = add {late.type} {counter.result}, {-pace}"
+            header.instructions.insert(len(header.phis), Instruction(text, {}))
 
 
 def _sides(phi: Instruction, latch: str) -> tuple[tuple[str, str], tuple[str, str]]:

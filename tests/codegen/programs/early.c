@@ -72,6 +72,30 @@ SHAPE written(long n, const int *a, const long *x, long *y)
     }
 }
 
+/* Rows that a negative number ends; behind it anything may lie. */
+SHAPE ended(long n, const int *row, const long *x, long *y)
+{
+    for (int t = 0; t < SWEEPS; t++)
+        for (long e = 0; e < n; e++) // @ended
+            for (int k = 0; k < 4; k++) {
+                if (row[4 * e + k] < 0)
+                    break;
+                y[row[4 * e + k]] += x[e];
+            }
+}
+
+/* How far a row is read depends on data that no guard asks for. */
+SHAPE open_ended(long n, const int *row, const double *gate, const long *x, long *y)
+{
+    for (int t = 0; t < SWEEPS; t++)
+        for (long e = 0; e < n; e++) // @open_ended
+            for (int k = 0; k < 4; k++) {
+                y[row[4 * e + k]] += x[e];
+                if (gate[e] > k)
+                    break;
+            }
+}
+
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "same";
@@ -97,6 +121,21 @@ int main(int argc, char **argv)
     show("y", y, 2 * DATA);
     taken(JOBS, a, ends, y);
     written(JOBS, a, x, y);
+    show("y", y, 2 * DATA);
+    int *row = ints(4 * JOBS, DATA), *full = ints(4 * JOBS, DATA);
+    for (int e = 0; e < JOBS; e++)
+        if (e % 5 < 4)
+            row[4 * e + e % 5] = -1;
+    for (int k = 5; k < 8; k++)
+        row[k] = k == 5 ? -1 : 1 << 29;
+    if (is(mode, "ended"))
+        row[4] = -1;
+    if (is(mode, "open"))
+        for (int e = 0; e < JOBS; e++)
+            gate[e] = 3 - gate[e];
+    ended(JOBS, row, x, y);
+    show("y", y, 2 * DATA);
+    open_ended(JOBS, full, gate, x, y);
     show("y", y, 2 * DATA);
     if (is(mode, "checked"))
         a[400] = -1;

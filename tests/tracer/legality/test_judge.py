@@ -31,7 +31,7 @@ def verdict_on(program: Program, mark: str, *, use_data: bool = False) -> Verdic
 
 PARALLEL = (
     "gather scatter in_place halves far_lag fields backwards guarded own_only math rows pieces search blocks local "
-    "from_global"
+    "ended some_row from_global"
 ).split()
 
 REDUCTIONS = {
@@ -117,13 +117,14 @@ REFUSED = {
     "shaky": Refused("rejected", "a volatile or atomic access", ("@shaky",)),
     "atomically": Refused("rejected", "an atomic operation (atomicrmw)", ("@atomically",)),
     "atomic_read": Refused("rejected", "a volatile or atomic access", ("@atomic_read",)),
+    "ended_by_data": Refused("ordered", "both touch", ("y[m[4 * i + j] & 31] = i", "y[m[4 * i + j] & 31] = i")),
     "talks": Refused("rejected", "a call to printf", ("@talks",)),
     "unknown": Refused("rejected", "a call to rand, whose effects are not known", ("@unknown",)),
     "behind_pointer": Refused("rejected", "whose effects are not known", ("@behind_pointer",)),
     "allocates": Refused("rejected", "a call to malloc", ("@allocates",)),
     "clocked": Refused("rejected", "a call to clock", ("@clocked",)),
     "assembly": Refused("rejected", "inline assembly", ("@assembly",)),
-    "own_index": Refused("rejected", "it is not known which element is written", ("@own_index", "@own_index")),
+    "own_index": Refused("rejected", "is overwritten at", ("@own_index", "@own_index")),
     "stranger": Refused("rejected", "it is not known which memory is written", ("@stranger",)),
     "from_stranger": Refused("rejected", "it is not known which memory is read", ("@from_stranger", "@from_stranger")),
 }

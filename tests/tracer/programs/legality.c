@@ -38,7 +38,7 @@ SHAPE rows(double *y, const double *x, Index start, Index r)
 SHAPE pieces(double *y, const double *x, Index start, Index r)
 {
     for (long i = 0; i < N; i++) // @pieces
-        for (int j = start[i]; j < start[i + 1]; j++) y[j] = x[r[j]] * 2;
+        for (int j = start[i]; j < start[i + 1]; j++) y[j] = x[r[j]] * 2 + i;
 }
 SHAPE search(long *y, const long *x, Index r)
 {
@@ -47,6 +47,16 @@ SHAPE search(long *y, const long *x, Index r)
         while (j < N && x[r[j]] != i) j++;
         y[i] = j;
     }
+}
+SHAPE ended(long *y, Index m) // behind what ends a row, others write the same
+{
+    for (long i = 0; i < N; i++) // @ended
+        for (int j = 0; j < 4; j++) { if (m[4 * i + j] < 0) break; y[m[4 * i + j]] = i; }
+}
+SHAPE some_row(char *y, const char *x, Index m) // nobody knows how far a row is read
+{
+    for (long i = 0; i < N; i++) // @some_row
+        for (int j = 0; j < 3; j++) if (x[m[4 * i + j] & 31] > 5) { y[i] = 1; break; }
 }
 SHAPE blocks(long *y, const long *x, Index p)
 { for (long i = 0; i < N / 2; i++) memcpy(y + 2 * i, x + p[i], 2 * sizeof *y); } // @blocks
@@ -163,6 +173,11 @@ SHAPE war(long *y, const long *x, Index r)
 }
 SHAPE waw(long *y, Index r) { for (long i = 0; i < N; i++) y[r[i]] = i; } // @waw
 SHAPE lag(long *y, Index r) { for (long i = 0; i < N; i++) y[i + 3] = y[i] + r[r[i]]; } // @lag
+SHAPE ended_by_data(long *y, const double *x, Index m) // as far as is known, a row may go on
+{
+    for (long i = 0; i < N; i++) // @ended_by_data
+        for (int j = 0; j < 4; j++) { if (x[j] > 1.3) break; y[m[4 * i + j] & 31] = i; }
+}
 SHAPE mirror(long *y, Index r) { for (long i = 0; i < N; i++) y[i] = y[N - 1 - i] + r[r[i]]; } // @mirror
 SHAPE half_read(Mixed *y, Index r, Index p)
 {
@@ -253,6 +268,8 @@ int main(int argc, char **argv)
     for (int i = 0; i < 4 * N; i++) r[i] = (i * i + 1) % 7 + i % 2;
     c[3] = c[8] = c[13] = c[18] = c[23] = c[28] = c[33] = c[38] = 0;
     c[9] = 3; // one iteration in which own_only writes
+    int *m = malloc(4 * N * sizeof *m);
+    for (int i = 0; i < 4 * N; i++) m[i] = i % 4 == 0 ? i / 4 : i % 4 == 1 ? -1 : i % 3;
     double *x = malloc(2 * N * sizeof *x), *f = malloc(2 * N * sizeof *f), out[2] = {0, 0};
     for (int i = 0; i < 2 * N; i++) { x[i] = 1 + i * 0.25; f[i] = 100 - i; }
     int small[2] = {0, 0};
@@ -262,7 +279,7 @@ int main(int argc, char **argv)
     far_lag(NEW(long), r); fields(NEW(Pair), r); backwards(NEW(long), p); some(NEW(long), NEW(long), p);
     guarded(NEW(long), NEW(long), p, c); own_only(NEW(long), r, c); math(f, x, r); rows(f, x, start, r);
     pieces(f, x, start, r); search(NEW(long), NEW(long), r); blocks(NEW(long), NEW(long), p); local(NEW(long), NEW(long), p);
-    from_global(p);
+    from_global(p); ended(NEW(long), m); some_row(NEW(char), NEW(char), m);
     sum(NEW(int), r); minus(NEW(int), r); fsum(f, r); fused(f, x, r); product(NEW(unsigned), r); fproduct(f, r); all(NEW(int), r);
     any(NEW(int), r); parity(NEW(int), r); least(NEW(int), r, p); most(NEW(int), r, p);
     uleast(NEW(unsigned), r, NEW(unsigned)); umost(NEW(unsigned), r, NEW(unsigned)); fleast(f, r, x); fmost(f, r, x);
@@ -275,7 +292,7 @@ int main(int argc, char **argv)
     takes_nan(f, r, x); relax(NEW(int), r, p); where(p, r, small);
     sticky(NEW(signed char), r); cut(NEW(int), r); doubled(NEW(unsigned), r); torn(NEW(char), r); two_types(NEW(Mixed), r, p);
     half_of(NEW(Mixed), r, p);
-    raw(NEW(long), p); war(NEW(long), NEW(long), r); waw(NEW(long), r); lag(NEW(long), r); mirror(NEW(long), r);
+    raw(NEW(long), p); war(NEW(long), NEW(long), r); waw(NEW(long), r); lag(NEW(long), r); ended_by_data(NEW(long), x, m); mirror(NEW(long), r);
     half_read(NEW(Mixed), r, p); block_overlap(NEW(long), r); block_of_any_size(NEW(long), p); two_ways(NEW(long), NEW(long), NEW(long), p, zero, ones, r);
     running(f, x, r); decay(x, r, out); hunt(p, NEW(int), small); compact(NEW(long), NEW(long), r, big);
     last(NEW(long), NEW(long), r, big); latest(NEW(long), r, big); previous(NEW(long), NEW(long), r);

@@ -1,0 +1,101 @@
+"""Which iterations of inner loops run, compared with a walk through them one after the other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tracecut.ir.loops.expressions import Expr
+from tracecut.ir.loops.path_conditions import ALWAYS, Condition, both
+from tracecut.tracer.legality.evaluate import Evaluation
+
+from ..reference import interpret
+from .test_evaluate import Setting, expressions, setting
+
+pytestmark = pytest.mark.quick
+
+
+def with_exits(here: Setting, *exits: Condition) -> Setting:
+    """The same with exits of the inner loop."""
+    found = tuple((("bb1", "out"), taken) for taken in exits)
+    loops = {**here.nest.loops, 1: replace(here.nest.loops[1], early=found)}
+    return replace(here, nest=replace(here.nest, loops=loops))
+
+
+def walk(here: Setting, tests: list[list[tuple[Expr, bool]]]) -> list[tuple[int, int]]:
+    """(row, number) of each iteration that may run: up to the first one in which all of a test is known to hold."""
+    found = []
+    left: set[int] = set()
+    for counters in here.iterations(inner=True):
+        if counters[0] not in left:
+            found.append((counters[0], counters[1]))
+        for test in tests:
+            values = [(interpret(expr, counters, here.lives, here.memory), wanted) for expr, wanted in test]
+            if all(value is not None and bool(value) == wanted for value, wanted in values):
+                left.add(counters[0])
+    return found
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data(), st.lists(st.lists(st.booleans(), min_size=1, max_size=2), min_size=1, max_size=2), st.booleans())
+def test_up_to_the_first_exit_that_is_known(data: st.DataObject, wanted: list[list[bool]], following: bool) -> None:
+    here = setting(following=following)
+    tests = [[(data.draw(expressions(here.pool, "i1", 3, True)), sense) for sense in test] for test in wanted]
+    exits = []
+    for test in tests:
+        taken: Condition = ALWAYS
+        for literal in test:
+            taken = both(taken, literal)
+        exits.append(taken)
+    evaluation = with_exits(here, *exits).evaluation()
+    domain = evaluation.domain(1)
+    assert domain is not None and domain.parent is not None
+    found = list(zip(domain.parent.tolist(), domain.counter.tolist(), strict=True))
+    assert found == walk(here, tests)
+    assert (evaluation.whole(1) is domain) == (1 not in evaluation.cut)
+    if found != list(walk(here, [])):
+        assert evaluation.whole(1) is None
+
+
+def third(here: Setting) -> Expr:
+    """Whether it is the third iteration of a row."""
+    return here.pool.make("cmp", ("icmp eq", "i64"), (here.pool.counter(1), here.pool.const(2)))
+
+
+def test_what_is_computed_behind_an_exit_is_forgotten() -> None:
+    here = setting()
+    evaluation = with_exits(here, both(ALWAYS, (third(here), True))).evaluation()
+    expected = [counters[1] for counters in here.iterations(inner=True) if counters[1] <= 2]
+    assert evaluation.at(here.pool.counter(1), 1).data.tolist() == expected
+    assert len(expected) < len(list(here.iterations(inner=True)))
+
+
+def test_an_exit_that_is_never_taken_changes_nothing() -> None:
+    here = setting()
+    never = here.pool.make("cmp", ("icmp slt", "i64"), (here.pool.counter(1), here.pool.const(0)))
+    evaluation = with_exits(here, both(ALWAYS, (never, True))).evaluation()
+    domain = evaluation.whole(1)
+    assert domain is not None and domain.size == len(list(here.iterations(inner=True)))
+
+
+def test_where_an_exit_is_not_understood_all_iterations_may_run() -> None:
+    here = setting()
+    evaluation = with_exits(here, None).evaluation()
+    domain = evaluation.domain(1)
+    assert domain is not None and domain.size == len(list(here.iterations(inner=True)))
+    assert evaluation.whole(1) is None
+
+
+def test_the_iterations_of_what_may_be_a_region_have_to_be_known() -> None:
+    """In a scope around both loops the inner one is the region: its iterations are jobs."""
+    here = with_exits(setting(), both(ALWAYS, (third(setting()), True)))
+    assert Evaluation(here.nest, here.memory, here.lives, single=True).domain(1) is None
+
+
+def test_an_exit_through_an_inner_loop_leaves_the_outer_one() -> None:
+    here = with_exits(setting(), None)
+    loops = {**here.nest.loops, 0: replace(here.nest.loops[0], through=(1,))}
+    here = replace(here, nest=replace(here.nest, loops=loops))
+    assert here.evaluation().domain(0) is None
