@@ -43,13 +43,18 @@ def same(found: sp.csr_array[Any], expected: Any) -> bool:
     )
 
 
-@pytest.mark.parametrize("field", ["real", "integer", "complex", "pattern"])
-@pytest.mark.parametrize("symmetry", ["general", "symmetric", "skew-symmetric", "hermitian"])
+HEADS = {  # which fields the format has with each symmetry
+    "general": ["real", "integer", "complex", "pattern"],
+    "symmetric": ["real", "integer", "complex", "pattern"],
+    "skew-symmetric": ["real", "integer", "complex"],
+    "hermitian": ["real", "complex"],
+}
+
+
+@pytest.mark.parametrize(("symmetry", "field"), [(name, field) for name, fields in HEADS.items() for field in fields])
 @pytest.mark.parametrize("piece", [7, 1 << 20])
 def test_like_scipy(field: str, symmetry: str, piece: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Entries in random order, pieces that end within lines."""
-    if (field, symmetry) in {("pattern", "skew-symmetric"), ("pattern", "hermitian"), ("integer", "hermitian")}:
-        pytest.skip("the format has no such matrix")
     draw = np.random.default_rng(3)
     rows, columns = draw.integers(0, 40, (2, 300))
     if symmetry != "general":
