@@ -23,6 +23,7 @@ from .records import Solution, unless_converged
 Vector = npt.NDArray[Any]
 HUB = 8  # times the mean, entries of a row that no order brings near its neighbours
 CALLS = 100  # products that a solution usually takes, against which making another form is weighed
+SQUARED = 1e140  # whose square, times many entries, a float64 holds
 LEAST = 1 << 13  # rows of a block: below that, another thread takes as long to wake
 
 
@@ -67,9 +68,14 @@ def cg(
     most = 10 * size if maxiter is None else whole_number("maxiter", maxiter, 1)
     if callback is not None and not callable(callback):
         raise ArgumentError(f"callback is {callback!r}, a function was expected")
-    length = _length(right)
-    if length == 0.0:
+    largest = float(np.abs(right).max(initial=0.0))
+    if largest == 0.0:
         return Solution(np.zeros_like(right), 0, 0.0)
+    if not 1 / SQUARED < largest < SQUARED:
+        scale = 2.0 ** min(1000, -int(np.frexp(largest)[1]))
+        words: dict[str, Any] = {"rtol": rtol, "atol": tolerances[1] * scale, "maxiter": maxiter, "M": M}
+        return _scaled(A, right, start, scale, callback, words)
+    length = _length(right)
     kinds = {_kind(each) for each in (right, start, matrix, other) if each is not None}
     dtype = np.complex128 if "c" in kinds else np.float64
     problem = _Problem(right.astype(dtype), start.astype(dtype), max(tolerances[0] * length, tolerances[1]), most)
@@ -79,6 +85,23 @@ def cg(
         if isinstance(matrix, SparseOperator) and matrix.dtype == np.float64:
             return _fused(matrix, problem, callback)
     return _general(matrix, other, problem, callback)
+
+
+def _scaled(
+    A: Any, b: Vector, x: Vector, scale: float, callback: Callable[[Vector], None] | None, words: dict[str, Any]
+) -> Solution:
+    """The solution for a `b` whose square no float64 holds, from that for `scale` times it."""
+    own = None if callback is None else (lambda found: callback(found / scale))
+
+    def back(found: Solution) -> Solution:
+        return Solution(found.values / scale, found.iterations, found.residual / scale)
+
+    try:
+        return back(cg(A, b * scale, x0=x * scale, callback=own, **words))
+    except ConvergenceError as error:
+        if isinstance(error.last, Solution):
+            error.last = back(error.last)
+        raise
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +133,7 @@ def _fused(operator: SparseOperator, problem: _Problem, callback: Callable[[Vect
     if x.any():
         r -= product.times(x, out=q)
     p, square, iteration = r.copy(), step(dot_step, r, r, sums), 0
-    while not np.sqrt(square) < problem.bound and iteration < problem.most:
+    while square and not np.sqrt(square) < problem.bound and iteration < problem.most:
         product.times(p, out=q)
         alpha = _share(square, step(dot_step, p, q, sums), iteration, lambda: operator.from_permuted(x))
         before, square = square, step(advance_step, p, q, alpha, x, r, sums)
@@ -141,7 +164,7 @@ def _general(matrix: Any, other: Any, problem: _Problem, callback: Callable[[Vec
         r = r - product(x)
     p, iteration = np.zeros_like(r), 0
     before: Any = 1.0
-    while not _length(r) < problem.bound and iteration < problem.most:
+    while r.any() and not _length(r) < problem.bound and iteration < problem.most:
         z = correct(r)
         square = np.vdot(r, z)
         p = z + (square / before if iteration else 0.0) * p
@@ -163,7 +186,7 @@ def _length(vector: Vector) -> float:
 
 def _ended(x: Vector, iterations: int, residual: float, bound: float) -> Solution:
     found = Solution(x, iterations, residual)
-    if not residual < bound:
+    if residual and not residual < bound:
         raise unless_converged("conjugate gradients", found, bound)
     return found
 
@@ -176,7 +199,7 @@ def _share(square: Any, curvature: Any, iteration: int, last: Callable[[], Vecto
         raise ConvergenceError(
             f"conjugate gradients broke down in iteration {iteration + 1}: for its direction p, p · A p is {curvature}",
             last=Solution(last(), iteration, float(np.sqrt(abs(square)))),
-            hint="A must be symmetric and positive definite, and its values finite.",
+            hint="A must be symmetric and positive definite, its values finite, the tolerance within reach.",
         )
     return share[()]
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from tracecut.codegen.sparse.csr import rows_of
 from tracecut.partition.inputs.matrix_files import read_matrix
 from tracecut.support.arrays import Floats, check_offsets, check_range, frozen
 from tracecut.support.errors import ArgumentError
@@ -98,13 +99,10 @@ def _from_matrix(matrix: Any, weight: str | None) -> Links:
         raise ArgumentError(f"the matrix of the graph has the shape {tuple(matrix.shape)}, a square one was expected")
     if matrix.dtype.kind not in "biuf":
         raise ArgumentError(f"the matrix of the graph holds {matrix.dtype}, real weights were expected")
-    if matrix.format == "coo":
-        for name, ids in (("row", matrix.row), ("column", matrix.col)):
-            check_range(f"the {name} of entry", ids, 0, matrix.shape[0])
     n = int(matrix.shape[0])
     if n >= MOST:
         raise ArgumentError(f"the graph has {n} nodes, fewer than 2**31 were expected")
-    rows = matrix.tocsr()
+    rows = matrix if matrix.format == "csr" else rows_of(matrix)
     if rows.indptr.size != n + 1:
         raise ArgumentError(f"the matrix of the graph has {rows.indptr.size} offsets, {n + 1} were expected")
     check_offsets("indptr", rows.indptr, rows.indices.size)

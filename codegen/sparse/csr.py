@@ -88,14 +88,14 @@ class Csr:
         if not sp.issparse(matrix):
             if not isinstance(matrix, np.ndarray) or matrix.ndim != 2:
                 raise ArgumentError(f"A is a {type(matrix).__name__}, {WANTED} was expected")
-            value_type(matrix.dtype if dtype is None else dtype)
-            matrix = sp.csr_array(matrix)
+            given = value_type(matrix.dtype if dtype is None else dtype)
+            matrix = sp.csr_array(matrix if matrix.dtype.isnative else matrix.astype(given))
         if len(matrix.shape) != 2:
             raise ArgumentError(f"A has the shape {matrix.shape}, two dimensions were expected")
         wanted = value_type(matrix.dtype if dtype is None else dtype)
         if np.issubdtype(matrix.dtype, np.complexfloating) and wanted.kind == "f":
             raise ArgumentError(f"A holds {matrix.dtype} values, dtype = {wanted} would drop their imaginary parts")
-        rows = matrix if matrix.format == "csr" else matrix.tocsr()
+        rows = matrix if matrix.format == "csr" else rows_of(matrix)
         kept = int(rows.indptr[-1]) if rows.indptr.size else 0  # scipy's arrays may be longer
         values = np.ascontiguousarray(rows.data[: max(kept, 0)], wanted)
         index = np.int32 if rows.indptr.dtype == np.int32 and rows.indices.dtype == np.int32 else np.int64
@@ -130,6 +130,27 @@ class Csr:
         return Csr(starts[: cols + 1], moved_rows, values, (cols, rows)), came
 
 
+def rows_of(matrix: Any) -> Any:
+    """A scipy matrix of another format as compressed rows of scipy's, whose conversion reads and writes wherever an
+    index says. Raises ArgumentError, naming the first index that is outside of the matrix. O(rows + columns + entries).
+    """
+    rows, cols = matrix.shape
+    if matrix.format == "coo":
+        for name, ids, size in (("row", matrix.row, rows), ("column", matrix.col, cols)):
+            check_range(f"the {name} of entry", ids, 0, size)
+        if not matrix.row.size == matrix.col.size == matrix.data.size:
+            sizes = f"{matrix.row.size} rows, {matrix.col.size} columns and {matrix.data.size} values"
+            raise ArgumentError(f"the matrix has {sizes}, one of each per entry was expected")
+    elif matrix.format == "csc":
+        if matrix.indptr.size != cols + 1:
+            raise ArgumentError(f"indptr has {matrix.indptr.size} entries, {cols + 1} for {cols} columns were expected")
+        check_offsets("indptr", matrix.indptr, matrix.indices.size)
+        check_range("indices", matrix.indices, 0, rows)
+        if matrix.data.size < matrix.indices.size:
+            raise ArgumentError(f"the matrix has {matrix.data.size} values, {matrix.indices.size} were expected")
+    return matrix.tocsr()
+
+
 def permuted_rows(matrix: Csr, which: npt.NDArray[np.uint32], numbers: npt.NDArray[np.uint32] | None = None) -> Csr:
     """Some rows as a matrix of their own, entries in their order; column j becomes column numbers[j].
 
@@ -151,7 +172,7 @@ def permuted_rows(matrix: Csr, which: npt.NDArray[np.uint32], numbers: npt.NDArr
 def value_type(dtype: npt.DTypeLike) -> np.dtype[Any]:
     """The type that products of such values are computed in. Raises ArgumentError where there are no kernels."""
     try:
-        given = np.dtype(dtype)
+        given = np.dtype(dtype).newbyteorder("=")
     except TypeError as error:
         raise ArgumentError(f"dtype is {dtype!r}, the name of a type was expected") from error
     if given.kind in "biu":

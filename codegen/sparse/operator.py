@@ -15,7 +15,7 @@ from tracecut.support.errors import ArgumentError
 
 from .csr import Array, Csr
 from .csr_kernels import Product
-from .forms import Form, remade_form, take
+from .forms import Form, make_form, remade_form, take
 from .orders import MatrixOrder, Words, inverse_order
 from .plan import SpmvPlan
 
@@ -87,6 +87,11 @@ class SparseOperator(LinearOperator):
         self._failure: BaseException | None = None
         self._lock = threading.Lock()
 
+    def __reduce__(self) -> tuple[Callable[..., SparseOperator], tuple[Csr, SpmvPlan, int]]:
+        """Another process makes the form again, by the plan."""
+        self.wait()
+        return operator_by_plan, (self._matrix, self.plan, self._threads)
+
     def __repr__(self) -> str:
         plan = self.plan
         return f"<SparseOperator {self.shape[0]} × {self.shape[1]}, {self.dtype}, {plan.format}, {plan.order} order>"
@@ -149,15 +154,21 @@ class SparseOperator(LinearOperator):
 
     @property
     def permuted(self) -> PermutedOperator:
-        """The same matrix with rows and columns in the order of the plan: its vectors are not moved in each call."""
+        """The same matrix with rows and columns in the order of the plan: its vectors are not moved in each call.
+
+        Waits, as `to_permuted` and `from_permuted` do, for a form that is made in the background: there is one order.
+        """
+        self.wait()
         return PermutedOperator(self, self._prepared)
 
     def to_permuted(self, x: npt.ArrayLike) -> Array:
         """`x` (columns) or (columns, k) with its entries where `permuted` expects them."""
+        self.wait()
         return self._moved("x", x, self._prepared.places.columns, self.shape[1])
 
     def from_permuted(self, y: npt.ArrayLike) -> Array:
         """What `permuted` gave, (rows) or (rows, k), with its entries back in their places."""
+        self.wait()
         return self._moved("y", y, self._prepared.back, self.shape[0])
 
     def _moved(self, name: str, x: npt.ArrayLike, order: Words | None, size: int) -> Array:
@@ -192,16 +203,21 @@ class SparseOperator(LinearOperator):
         return self._product(x, None, 1.0, 0.0, turned=turned, prepared=prepared)
 
     def _matvec(self, x: Array) -> Array:
-        return self._any(x.reshape(-1), turned=False)
+        return self._any(np.asarray(x).reshape(-1), turned=False)
 
     def _rmatvec(self, x: Array) -> Array:
-        return self._any(x.reshape(-1), turned=True)
+        return self._any(np.asarray(x).reshape(-1), turned=True)
 
     def _matmat(self, X: Array) -> Array:
         return self._any(X, turned=False)
 
     def _rmatmat(self, X: Array) -> Array:
         return self._any(X, turned=True)
+
+
+def operator_by_plan(matrix: Csr, plan: SpmvPlan, threads: int) -> SparseOperator:
+    """An operator whose form and order a plan of this matrix says."""
+    return SparseOperator(matrix, Prepared(make_form(matrix, plan.format, plan.places), plan.places, plan), threads)
 
 
 class PermutedOperator(LinearOperator):
@@ -214,6 +230,9 @@ class PermutedOperator(LinearOperator):
         super().__init__(whole.dtype, whole.shape)  # type: ignore[call-arg]
         self._whole, self._first = whole, prepared
 
+    def __reduce__(self) -> tuple[Callable[..., PermutedOperator], tuple[SparseOperator, str]]:
+        return getattr, (self._whole, "permuted")
+
     @property
     def _prepared(self) -> Prepared:
         now = self._whole._prepared
@@ -224,10 +243,10 @@ class PermutedOperator(LinearOperator):
         return self._whole._product(x, out, alpha, beta, turned=False, prepared=self._prepared)
 
     def _matvec(self, x: Array) -> Array:
-        return self._whole._any(x.reshape(-1), turned=False, prepared=self._prepared)
+        return self._whole._any(np.asarray(x).reshape(-1), turned=False, prepared=self._prepared)
 
     def _rmatvec(self, x: Array) -> Array:
-        return self._whole._any(x.reshape(-1), turned=True, prepared=self._prepared)
+        return self._whole._any(np.asarray(x).reshape(-1), turned=True, prepared=self._prepared)
 
     def _matmat(self, X: Array) -> Array:
         return self._whole._any(X, turned=False, prepared=self._prepared)

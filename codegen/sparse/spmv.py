@@ -15,7 +15,7 @@ from .choose import Choice, Wish, choose
 from .csr import Csr
 from .forms import FORMATS, CsrForm, make_form
 from .native_code import load_kernels
-from .operator import Prepared, SparseOperator
+from .operator import Prepared, SparseOperator, operator_by_plan
 from .orders import NATURAL, ORDERS, structure_key
 from .plan import SpmvPlan
 from .row_threads import usable
@@ -44,7 +44,8 @@ def spmv(
         A: scipy.sparse in any format, or a dense array of two dimensions. The operator refers to its arrays where they
             are compressed rows: their structure must stay, new values go through `SparseOperator.update`.
         device: `"cpu"`.
-        dtype: float32, float64, complex64 or complex128; None: A's own, float64 for whole numbers.
+        dtype: float32, float64, complex64 or complex128: what products are computed in, whatever the type of x. None:
+            A's own, float64 for whole numbers.
         method: `"auto"`, or the form to use: `"csr"` (compressed rows), `"csr-vector"` (several entries of a row at a
             time), `"sliced"` (rows of equal length side by side).
         order: `"auto"`, or the order of rows and columns: `"natural"`, `"rcm"` (square matrices), `"degree"`, `"spac"`
@@ -84,7 +85,7 @@ def spmv(
             raise ArgumentError("plan is given, and so is a method or an order: the plan has both")
         given = plan if isinstance(plan, SpmvPlan) else SpmvPlan.load(plan)
         given.check(matrix)
-        return SparseOperator(matrix, _by_plan(matrix, given), count)
+        return operator_by_plan(matrix, given, count)
     if background:
         found = SparseOperator(matrix, _plain(matrix), count)
         found.begin(lambda: _inspected(matrix, wish, perf_counter()))
@@ -114,10 +115,6 @@ def _plan(matrix: Csr, choice: Choice, held: int, seconds: float) -> SpmvPlan:
         key=structure_key(matrix),
         places=choice.order,
     )
-
-
-def _by_plan(matrix: Csr, plan: SpmvPlan) -> Prepared:
-    return Prepared(make_form(matrix, plan.format, plan.places), plan.places, plan)
 
 
 def _plain(matrix: Csr) -> Prepared:

@@ -155,3 +155,24 @@ def test_without_convergence() -> None:
     for matrix in (sp.csr_array((2, 2)), sl.aslinearoperator(np.zeros((2, 2)))):
         with pytest.raises(ConvergenceError, match="broke down in iteration 1: for its direction p, p · A p is 0"):
             cg(matrix, [1.0, 2.0])
+
+
+@pytest.mark.parametrize("exponent", [-320, -170, 160, 300])
+@pytest.mark.parametrize("preconditioned", [False, True])
+def test_right_hand_sides_whose_square_is_no_float(exponent: int, preconditioned: bool) -> None:
+    matrix = sp.diags_array([-np.ones(49), 4 * np.ones(50), -np.ones(49)], offsets=[-1, 0, 1]).tocsr()
+    b = np.arange(1.0, 51.0)
+    plain = tracecut.cg(matrix, b, rtol=1e-10)
+    seen = []
+    words: dict[str, Any] = {"M": sp.eye_array(50).tocsr()} if preconditioned else {}
+    small = b * 10.0**exponent if exponent > -300 else np.arange(1.0, 51.0) * 1e-160 * 1e-160
+    found = tracecut.cg(matrix, small, rtol=1e-10, callback=seen.append, **words)
+    assert found.iterations == len(seen) > 5
+    np.testing.assert_allclose(found.values / small.max(), plain.values / 50.0, rtol=1e-2 if exponent < -300 else 1e-9)
+    np.testing.assert_array_equal(seen[-1], found.values)
+
+
+def test_a_tolerance_of_zero() -> None:
+    b = np.arange(1.0, 9.0)
+    assert tracecut.cg(2 * sp.eye_array(8).tocsr(), b, rtol=0).residual == 0.0
+    assert tracecut.cg(2 * sp.eye_array(8).tocsr(), b, rtol=0, M=sp.eye_array(8).tocsr()).residual == 0.0

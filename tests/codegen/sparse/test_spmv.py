@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -218,6 +219,63 @@ def test_background(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_allclose(operator @ x, matrix @ x)
     operator.update(2 * matrix.data)
     np.testing.assert_allclose(operator @ x, 2 * matrix @ x)
+
+
+def test_the_order_of_the_background_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A vector that was moved before the order is known would be in another one."""
+    matrix = grid(30, seed=1).to_scipy()
+    inspected, begun = module._inspected, threading.Event()
+
+    def slowly(*given: Any) -> Any:
+        begun.wait(0.2)
+        return inspected(*given)
+
+    x = np.random.default_rng(1).random(900)
+    monkeypatch.setattr(module, "_inspected", slowly)
+    operator = tracecut.spmv(matrix, method="sliced", order="rcm", background=True)
+    moved = operator.to_permuted(x)
+    np.testing.assert_allclose(operator.from_permuted(operator.permuted @ moved), matrix @ x)
+    operator = tracecut.spmv(matrix, method="sliced", order="rcm", background=True)
+    view = operator.permuted
+    np.testing.assert_allclose(operator.from_permuted(view @ operator.to_permuted(x)), matrix @ x)
+
+
+@pytest.mark.parametrize("order", ["natural", "rcm"])
+def test_operators_are_copied_as_for_other_processes(order: str) -> None:
+    matrix = grid(30, seed=1).to_scipy()
+    operator = tracecut.spmv(matrix, method="sliced", order=order)
+    x = np.random.default_rng(1).random(900)
+    other, view = copy.deepcopy((operator, operator.permuted))
+    assert same_plan(other.plan, operator.plan)
+    np.testing.assert_array_equal(other @ x, operator @ x)
+    np.testing.assert_array_equal(view @ x, operator.permuted @ x)
+
+
+def test_matrices_of_numpy_as_scipy_takes_them() -> None:
+    matrix = sp.random_array((4, 3), density=0.5, rng=1, format="csr")
+    operator = tracecut.spmv(matrix)
+    with pytest.warns(PendingDeprecationWarning):
+        x, y = np.asmatrix(np.arange(3.0)).T, np.asmatrix(np.arange(4.0)).T
+    np.testing.assert_allclose(operator.matvec(x), matrix @ np.asarray(x))
+    np.testing.assert_allclose(operator.rmatvec(y), matrix.T @ np.asarray(y))
+
+
+@pytest.mark.parametrize("format", ["csc", "coo"])
+@pytest.mark.parametrize("index", [77, -3, 10**9])
+def test_damaged_indices_of_other_formats(format: str, index: int) -> None:
+    matrix = sp.random_array((50, 50), density=0.1, rng=1, format=format)
+    (matrix.indices if format == "csc" else matrix.coords[0])[0] = index
+    with pytest.raises(ArgumentError, match=rf"\[0\].*{index}|entry.* {index} "):
+        tracecut.spmv(matrix)
+
+
+def test_another_byte_order() -> None:
+    dense = np.arange(6, dtype=">i4").reshape(2, 3)
+    np.testing.assert_array_equal(tracecut.spmv(dense) @ np.ones(3), [3, 12])
+    rows = sp.csr_array(dense.astype("f8"))
+    rows.data = rows.data.astype(">f8")
+    for matrix in (dense.astype(">f8"), rows):
+        np.testing.assert_array_equal(tracecut.spmv(matrix) @ np.ones(3), [3, 12])
 
 
 def test_what_fails_in_the_background_is_raised_by_wait() -> None:
