@@ -24,6 +24,10 @@ FIELDS: dict[str, tuple[int, bool, type[np.generic]]] = {  # numbers a line, whe
     "complex": (2, False, np.complex128),
 }
 MIRRORS = {"general": GENERAL, "symmetric": SYMMETRIC, "skew-symmetric": SKEW, "hermitian": HERMITIAN}
+ABSENT = {  # fields that the format does not have with a symmetry: nothing says what their mirrored entries are
+    SKEW: ("pattern",),
+    HERMITIAN: ("pattern", "integer"),
+}
 LONGEST_LINE = 1 << 20
 LARGEST_ID = 2**31 - 1
 
@@ -58,6 +62,8 @@ def market_head(path: Path) -> Head:
             for word, known in ((named[2], FIELDS), (named[3], MIRRORS)):
                 if word not in known:
                     raise fail(f"{word!r}, one of {', '.join(known)} expected")
+            if named[2] in ABSENT.get(MIRRORS[named[3]], ()):
+                raise fail(f"{named[2]} and {named[3]}: the format has no such matrix")
             while not words:
                 line = text.readline(LONGEST_LINE)
                 number += 1
