@@ -36,6 +36,7 @@ from .conversions import from_matrix, from_pairs, upper_triangle
 from .entries.adjacency_files import metis_head, read_adjacency
 from .entries.coordinate_lines import Chunk, line_of_entry
 from .entries.file_layouts import counted_chunks, edges_head, market_head
+from .entries.text_pieces import odd_byte, words_of
 from .entries.to_csr import GENERAL, to_csr
 
 MOST_BYTES = 16 << 30
@@ -89,8 +90,10 @@ class _Text:
     def lines(self, comments: bytes) -> list[tuple[int, list[bytes]]]:
         found = []
         for number, line in enumerate(self.content.splitlines(), 1):
-            words = line.split()
+            words = words_of(line)
             if words and words[0][:1] not in comments:
+                if odd := odd_byte(line):
+                    raise self.fail(number, odd)
                 found.append((number, words))
         return found
 

@@ -17,18 +17,18 @@ from tracecut.support.errors import ArtefactError
 from .number_lines import (
     DONE,
     FEW,
-    LONGEST_WORD,
     MANY,
     NO_ID,
     NO_VALUE,
     OUTSIDE,
     UNDECIDED,
     decided,
+    line_at,
     lines_of,
     scan_entries,
     word_at,
 )
-from .text_pieces import Told, line_pieces, unheard
+from .text_pieces import Told, line_pieces, odd_byte, unheard, words_of
 
 SHOWN = 40  # characters of a word in a message
 
@@ -108,7 +108,7 @@ def line_of_entry(layout: Layout, number: int) -> int:
     for piece in line_pieces(layout.path, layout.skip):
         for text in piece.tobytes().split(b"\n")[:-1]:
             line += 1
-            words = text.split()
+            words = words_of(text)
             if words and words[0][:1] not in layout.comments:
                 number -= 1
                 if number < 0:
@@ -133,8 +133,7 @@ def _parse(layout: Layout, text: npt.NDArray[np.uint8]) -> Chunk | _Stopped:
     state, known = np.zeros(4, np.int64), np.empty((0, 2))
     while (why := scan_entries(text, rows, columns, floats, kind, shape, comments, known, state)) != DONE:
         if why != UNDECIDED:
-            line = text[state[2] : state[2] + LONGEST_WORD].tobytes().split(b"\n", 1)[0]
-            return _Stopped(why, int(state[1]), line, word_at(text, int(state[3])))
+            return _Stopped(why, int(state[1]), line_at(text, int(state[2])), word_at(text, int(state[3])))
         known = decided(text, known, state)
     count = int(state[0])
     values = floats[: count * layout.values]
@@ -142,9 +141,11 @@ def _parse(layout: Layout, text: npt.NDArray[np.uint8]) -> Chunk | _Stopped:
 
 
 def _complain(layout: Layout, before: int, found: _Stopped) -> NoReturn:
-    words = found.line.split()
+    words = words_of(found.line)
     shown = found.word[:SHOWN].decode(errors="replace")
-    if found.why in (FEW, MANY):
+    if odd := odd_byte(found.line):
+        problem = odd
+    elif found.why in (FEW, MANY):
         wanted = 2 + layout.values
         problem = f"{len(words)} words, {wanted} expected"
     elif found.why == NO_ID or (found.why == NO_VALUE and layout.whole):

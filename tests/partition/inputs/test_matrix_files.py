@@ -178,7 +178,11 @@ REAL = HEAD + "real general\n"
         ("a.mtx", "%%MatrixMarket matrix coordinate\n", "a.mtx:1: .* a form, a field and a symmetry expected"),
         ("a.mtx", HEAD + "real odd\n", "a.mtx:1: 'odd', one of general, symmetric"),
         ("a.mtx", HEAD + "quaternion general\n", "a.mtx:1: 'quaternion', one of pattern, real"),
-        ("a.mtx", HEAD + "pattern skew-symmetric\n2 2 1\n2 1\n", "a.mtx:1: pattern and skew-symmetric: the format has no"),
+        (
+            "a.mtx",
+            HEAD + "pattern skew-symmetric\n2 2 1\n2 1\n",
+            "a.mtx:1: pattern and skew-symmetric: the",
+        ),
         ("a.mtx", HEAD + "pattern hermitian\n2 2 1\n2 1\n", "a.mtx:1: pattern and hermitian: the format has no"),
         ("a.mtx", HEAD + "integer hermitian\n2 2 1\n2 1 1\n", "a.mtx:1: integer and hermitian: the format has no"),
         ("a.mtx", "%%MatrixMarket matrix array real general\n1 1\n1.0\n", "a dense matrix"),
@@ -220,6 +224,34 @@ def test_damage_is_named(name: str, text: str, message: str, tmp_path: Path) -> 
     kind = ArgumentError if "takes" in message else ArtefactError
     with pytest.raises(kind, match=message):
         read_matrix(path)
+
+
+@pytest.mark.parametrize("byte", [0, 1, 0x0B, 0x0C, 0x1C, 0x1D, 0x1E, 0x1F])
+def test_what_separates_nothing(byte: int, tmp_path: Path) -> None:
+    """Only spaces, tabs and line ends separate: a hole in a file, say, is damage."""
+    odd = bytes([byte])
+    texts = {
+        "a.txt": b"0 1\n@1 2\n",
+        "b.txt": b"0 1\n1 2@\n",
+        "c.txt": b"0 1\n1@2\n",
+        "d.txt": b"# c\n@0 1\n",
+        "a.mtx": REAL.encode() + b"2@2 0\n",
+        "a.graph": b"2 1\n2@\n1\n",
+        "b.graph": b"%c\n@2 1\n2\n1\n",
+    }
+    for name, text in texts.items():
+        path = written(tmp_path, name, text.replace(b"@", odd))
+        with pytest.raises(ArtefactError, match=rf"{name}:2: byte \d is 0x{byte:02x}, text expected"):
+            read_matrix(path)
+    path = written(tmp_path, "a.mtx", HEAD.encode() + b"real" + odd + b"general\n")
+    with pytest.raises(ArtefactError, match=r"a.mtx:1: byte 38 is 0x"):
+        read_matrix(path)
+    path = written(tmp_path, "a.hgr", b"1 2\n1 2" + odd + b"\n")
+    with pytest.raises(ArtefactError, match=r"a.hgr:2: byte 4 is 0x"):
+        tracecut.read_graph(path)
+    with pytest.raises(ArtefactError, match=r"a.txt:2: byte 1 is 0x"):
+        read_matrix(written(tmp_path, "a.txt", b"0 1\n" + odd * 9000 + b"1 2\n"))
+    assert read_matrix(written(tmp_path, "a.txt", b"#" + odd + b"\n \t0\t1 \r\n\r\n1 2\r")).nnz == 2
 
 
 def test_damage_in_a_later_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
