@@ -115,7 +115,8 @@ def read_adjacency(head: MetisHead, told: Told = unheard) -> Adjacency:
         place = int(odd[0])
         raise head.fail(int(lines[place]), f"{lengths[place]} numbers do not fit the format {head.form}")
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64)[:n]
-    own = numbers[(starts[:, None] + np.arange(int(head.form[0]), skip)).ravel()].reshape(n, -1)
+    own = numbers[(starts[:, None] + np.arange(int(head.form[0]), skip)).ravel()]
+    own = own.reshape(n, skip - int(head.form[0]))
     rest = np.ones(numbers.size, bool)
     rest[(starts[:, None] + np.arange(skip)).ravel()] = False
     pairs = numbers[rest]

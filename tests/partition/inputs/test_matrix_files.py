@@ -14,10 +14,12 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracecut.partition.inputs.entries import text_pieces
+from tracecut.partition.inputs.graph_files import read_graph
 from tracecut.partition.inputs.matrix_files import ENDINGS, read_matrix
 from tracecut.support.errors import ArgumentError, ArtefactError, TracecutError
 
 import tracecut
+from tracecut.cli.main import main
 
 pytestmark = pytest.mark.quick
 
@@ -134,6 +136,16 @@ def test_metis(tmp_path: Path) -> None:
     assert plain.has_sorted_indices and plain.toarray().tolist() == [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
 
 
+@pytest.mark.parametrize("text", ["0 0\n", "0 0 011 3", "%c\n0 0 001\n\n%d\n"])
+def test_metis_without_vertices(text: str, tmp_path: Path) -> None:
+    path = written(tmp_path, "a.graph", text)
+    assert read_matrix(path).shape == (0, 0) and read_graph(path).n_data == 0
+    assert tracecut.pagerank(path).values.size == 0
+    with pytest.raises(SystemExit) as ended:
+        main(["pagerank", str(path)])
+    assert ended.value.code == 0
+
+
 @pytest.mark.parametrize("form", ["csr", "csc", "coo", "bsr", "dia"])
 def test_saved_by_scipy(form: str, tmp_path: Path) -> None:
     matrix = sp.random_array((6, 4), density=0.5, rng=np.random.default_rng(1)).asformat(form)
@@ -248,7 +260,7 @@ def test_what_separates_nothing(byte: int, tmp_path: Path) -> None:
         read_matrix(path)
     path = written(tmp_path, "a.hgr", b"1 2\n1 2" + odd + b"\n")
     with pytest.raises(ArtefactError, match=r"a.hgr:2: byte 4 is 0x"):
-        tracecut.read_graph(path)
+        read_graph(path)
     with pytest.raises(ArtefactError, match=r"a.txt:2: byte 1 is 0x"):
         read_matrix(written(tmp_path, "a.txt", b"0 1\n" + odd * 9000 + b"1 2\n"))
     assert read_matrix(written(tmp_path, "a.txt", b"#" + odd + b"\n \t0\t1 \r\n\r\n1 2\r")).nnz == 2
