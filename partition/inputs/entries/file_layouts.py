@@ -21,12 +21,13 @@ FIELDS: dict[str, tuple[int, bool, type[np.generic]]] = {  # numbers a line, whe
     "real": (1, False, np.float64),
     "double": (1, False, np.float64),
     "integer": (1, True, np.int64),
+    "unsigned-integer": (1, True, np.int64),  # what scipy writes of unsigned matrices
     "complex": (2, False, np.complex128),
 }
 MIRRORS = {"general": GENERAL, "symmetric": SYMMETRIC, "skew-symmetric": SKEW, "hermitian": HERMITIAN}
 ABSENT = {  # fields that the format does not have with a symmetry: nothing says what their mirrored entries are
-    SKEW: ("pattern",),
-    HERMITIAN: ("pattern", "integer"),
+    SKEW: ("pattern", "unsigned-integer"),
+    HERMITIAN: ("pattern", "integer", "unsigned-integer"),
 }
 LONGEST_LINE = 1 << 20
 LARGEST_ID = 2**31 - 1
@@ -88,7 +89,8 @@ def market_head(path: Path) -> Head:
     if mirror != GENERAL and rows != columns:
         raise fail(f"{named[3]} and {rows} × {columns}: a square matrix expected")
     values, whole, dtype = FIELDS[named[2]]
-    layout = Layout(path, skip, number, rows, columns, 1, values, whole, b"", ("row", "column"))
+    unsigned = named[2].startswith("unsigned")
+    layout = Layout(path, skip, number, rows, columns, 1, values, whole, b"", ("row", "column"), unsigned)
     return Head(layout, entries, mirror, dtype)
 
 

@@ -181,10 +181,11 @@ def scan_entries(
     """Parses lines of two ids and `kind[0]` values; returns why it stopped, DONE at the end of `text`. O(bytes).
 
     text: uint8, whole lines, each with its end. rows, columns: integers, made from ids by subtracting shape[2], with
-    room for all lines. floats: float64, one value after the other; bits of int64 instead if kind[1]. shape: int64,
-    rows, columns and the first id. comments: uint8, characters that begin a line to skip. known: float64 (any, 2),
-    where words start and their values, for words whose digits after the nineteenth decide. state: int64 (4), kept up
-    to date so that a scan can go on: entries so far, lines so far, where the line starts, where the word starts.
+    room for all lines. floats: float64, one value after the other; bits of int64 instead if kind[1], which are at least
+    0 if kind[2]. shape: int64, rows, columns and the first id. comments: uint8, characters that begin a line to skip.
+    known: float64 (any, 2), where words start and their values, for words whose digits after the nineteenth decide.
+    state: int64 (4), kept up to date so that a scan can go on: entries so far, lines so far, where the line starts,
+    where the word starts.
     """
     bits, wholes = floats.view(np.uint64), floats.view(np.int64)
     count, lines, at = np.uint64(state[0]), state[1], np.uint64(state[2])
@@ -217,7 +218,7 @@ def scan_entries(
             at = word = _start_of_word(text, at)
             if kind[1]:
                 wholes[place], at, good = read_whole(text, at)
-                why = DONE if good else NO_VALUE
+                why = DONE if good and not (kind[2] and wholes[place] < 0) else NO_VALUE
             else:
                 at, why = read_real(text, at, floats, bits, place)
                 if why == UNDECIDED:
