@@ -12,7 +12,10 @@ from .in_links import by_degree, cut, gathered, renumbered
 from .iterations import NOWHERE, Bounds, check_bounds, distribution, operator_for, run_step
 from .links import Links, as_links
 from .records import Scores, unless_converged
+from .scales import by_largest
 from .steps import scale_step, sum_step
+
+LEAST = 1e-300  # of a sum of scores that is divided by
 
 
 def hits(
@@ -62,6 +65,7 @@ def hits(
 
 
 def _gathered_scores(links: Links, hubs: Floats, bounds: Bounds) -> tuple[Scores, Scores]:
+    links = by_largest(links)
     order, rank = by_degree(links.degrees())
     into, out = gathered(links, order), renumbered(links, order, rank)
     sums = np.zeros((max(into.cuts.size, out.cuts.size) - 1, 1))
@@ -75,7 +79,7 @@ def _gathered_scores(links: Links, hubs: Floats, bounds: Bounds) -> tuple[Scores
         run_step(scale_step, out, bounds.threads, y, factor, x, bounds.norm, sums)
         return float(bounds.length(sums[: out.cuts.size - 1, 0]))
 
-    return _iterate(product, scale, hubs[order], rank, links, bounds)
+    return _iterate(product, scale, hubs[order], rank, links, bounds, "start")
 
 
 def _operator_scores(links: Links, operator: Any, hubs: Floats, bounds: Bounds) -> tuple[Scores, Scores]:
@@ -85,27 +89,27 @@ def _operator_scores(links: Links, operator: Any, hubs: Floats, bounds: Bounds) 
     sums = np.zeros((graph.cuts.size - 1, 1))
 
     def product(backward: bool, x: Floats, factor: float, y: Floats) -> float:
-        y[:] = (turned if backward else operator) @ x
-        run_step(sum_step, graph, bounds.threads, NOWHERE, x, factor, y, sums)
+        y[:] = (turned if backward else operator) @ (x * factor)  # products of two weights may be out of range
+        run_step(sum_step, graph, bounds.threads, NOWHERE, x, 1.0, y, sums)
         return float(sums.sum())
 
     def scale(y: Floats, factor: float, x: Floats) -> float:
         run_step(scale_step, graph, bounds.threads, y, factor, x, bounds.norm, sums)
         return float(bounds.length(sums[:, 0]))
 
-    return _iterate(product, scale, hubs, slice(None), links, bounds)
+    return _iterate(product, scale, hubs, slice(None), links, bounds, "start, or the operator,")
 
 
 def _iterate(
-    product: Any, scale: Any, hubs: Floats, places: Any, links: Links, bounds: Bounds
+    product: Any, scale: Any, hubs: Floats, places: Any, links: Links, bounds: Bounds, source: str
 ) -> tuple[Scores, Scores]:
     fresh, authorities = np.empty_like(hubs), np.empty_like(hubs)
     iteration, residual, total = 0, np.inf, 1.0
     while iteration < bounds.max_iter and not residual < bounds.tol:
         total = product(True, hubs, 1.0, authorities)
-        weight = product(False, authorities, 1.0 / total, fresh) if total > 0 else 0.0
-        if not weight > 0:
-            raise ArgumentError("start gives no node that has links a score, so that none follows for any other")
+        weight = product(False, authorities, 1.0 / total, fresh) if LEAST < total < np.inf else 0.0
+        if not 0 < weight < np.inf:
+            raise ArgumentError(f"{source} gives no node that has links a score, so that none follows for any other")
         residual = scale(fresh, 1.0 / weight, hubs)
         hubs, fresh = fresh, hubs
         iteration += 1

@@ -148,7 +148,7 @@ def _widened(file: Path, found: Any) -> Any:
         return found
     if not np.can_cast(found.dtype, wide):
         with np.errstate(over="ignore"):
-            same = found.data.astype(wide) == found.data if kind != "u" else found.data <= np.iinfo(wide).max
+            same = found.data.astype(wide) == found.data if kind != "u" else found.data <= np.iinfo(np.int64).max
         bad = found.data[~same & (found.data == found.data)]
         if bad.size:
             raise ArtefactError(
