@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from tracecut.codegen.sparse.row_threads import usable
 from tracecut.support.arrays import Floats
 from tracecut.support.errors import ArgumentError
 
-from .in_links import by_degree, cut, gathered, renumbered
+from .in_links import Gathered, by_degree, cut, gathered, renumbered
 from .iterations import NOWHERE, Bounds, check_bounds, distribution, operator_for, run_step
+from .lanczos import top_vector
 from .links import Links, as_links
 from .records import Scores, unless_converged
+from .scales import by_largest
 from .steps import scale_step, sum_step
+
+ROUNDED = 1e-15  # what rounding leaves of a relative residual
+LEAST = 1e-300  # of a sum of scores that is divided by
 
 
 def hits(
@@ -62,20 +69,60 @@ def hits(
 
 
 def _gathered_scores(links: Links, hubs: Floats, bounds: Bounds) -> tuple[Scores, Scores]:
+    links = by_largest(links)
     order, rank = by_degree(links.degrees())
     into, out = gathered(links, order), renumbered(links, order, rank)
     sums = np.zeros((max(into.cuts.size, out.cuts.size) - 1, 1))
-
-    def product(backward: bool, x: Floats, factor: float, y: Floats) -> float:
-        graph = into if backward else out
-        run_step(sum_step, graph, bounds.threads, graph.parts, x, factor, y, sums)
-        return float(sums[: graph.cuts.size - 1].sum())
+    product = _products(into, out, bounds.threads)
 
     def scale(y: Floats, factor: float, x: Floats) -> float:
         run_step(scale_step, out, bounds.threads, y, factor, x, bounds.norm, sums)
         return float(bounds.length(sums[: out.cuts.size - 1, 0]))
 
-    return _iterate(product, scale, hubs[order], rank, links, bounds)
+    return _iterate(product, scale, hubs[order], rank, links, bounds, "start")
+
+
+def _products(into: Gathered, out: Gathered, threads: int) -> Callable[[bool, Floats, float, Floats], float]:
+    """y = factor · Aᵀ x if `backward`, else factor · A x; returns the sum of y."""
+    sums = np.zeros((max(into.cuts.size, out.cuts.size) - 1, 1))
+
+    def product(backward: bool, x: Floats, factor: float, y: Floats) -> float:
+        graph = into if backward else out
+        run_step(sum_step, graph, threads, graph.parts, x, factor, y, sums)
+        return float(sums[: graph.cuts.size - 1].sum())
+
+    return product
+
+
+def lanczos_hits(links: Links, start: Floats, tol: float, restarts: int) -> tuple[Scores, Scores]:
+    """As `hits`, whose last hub scores are `start`, for graphs on which its iteration takes too long.
+
+    tol: of the singular vectors; as scipy's `svds` has it, its square bounds the residual of A Aᵀ h = σ² h.
+
+    Raises ConvergenceError, with both Scores, after `restarts`, each of which makes at most twenty pairs of products.
+    """
+    links = by_largest(links)
+    order, rank = by_degree(links.degrees())
+    product = _products(gathered(links, order), renumbered(links, order, rank), usable(None))
+    authorities, bound = np.empty(links.size), max(tol * tol, ROUNDED)
+
+    def both(x: Floats) -> Floats:
+        y = np.empty_like(x)
+        product(True, x, 1.0, authorities)
+        product(False, authorities, 1.0, y)
+        return y
+
+    vector, residual, iterations = top_vector(both, start[order], bound, restarts)
+    hubs = np.maximum(vector if vector.sum() > 0 else -vector, 0.0)  # below 0 by rounding alone
+    total = product(True, hubs, 1.0, authorities)
+    found = [
+        Scores(values[rank], iterations, residual, links.nodes) for values in (hubs / hubs.sum(), authorities / total)
+    ]
+    if residual > bound:
+        error = unless_converged("HITS", found[0], bound)
+        error.last = (found[0], found[1])
+        raise error
+    return found[0], found[1]
 
 
 def _operator_scores(links: Links, operator: Any, hubs: Floats, bounds: Bounds) -> tuple[Scores, Scores]:
@@ -85,27 +132,27 @@ def _operator_scores(links: Links, operator: Any, hubs: Floats, bounds: Bounds) 
     sums = np.zeros((graph.cuts.size - 1, 1))
 
     def product(backward: bool, x: Floats, factor: float, y: Floats) -> float:
-        y[:] = (turned if backward else operator) @ x
-        run_step(sum_step, graph, bounds.threads, NOWHERE, x, factor, y, sums)
+        y[:] = (turned if backward else operator) @ (x * factor)  # products of two weights may be out of range
+        run_step(sum_step, graph, bounds.threads, NOWHERE, x, 1.0, y, sums)
         return float(sums.sum())
 
     def scale(y: Floats, factor: float, x: Floats) -> float:
         run_step(scale_step, graph, bounds.threads, y, factor, x, bounds.norm, sums)
         return float(bounds.length(sums[:, 0]))
 
-    return _iterate(product, scale, hubs, slice(None), links, bounds)
+    return _iterate(product, scale, hubs, slice(None), links, bounds, "start, or the operator,")
 
 
 def _iterate(
-    product: Any, scale: Any, hubs: Floats, places: Any, links: Links, bounds: Bounds
+    product: Any, scale: Any, hubs: Floats, places: Any, links: Links, bounds: Bounds, source: str
 ) -> tuple[Scores, Scores]:
     fresh, authorities = np.empty_like(hubs), np.empty_like(hubs)
     iteration, residual, total = 0, np.inf, 1.0
     while iteration < bounds.max_iter and not residual < bounds.tol:
         total = product(True, hubs, 1.0, authorities)
-        weight = product(False, authorities, 1.0 / total, fresh) if total > 0 else 0.0
-        if not weight > 0:
-            raise ArgumentError("start gives no node that has links a score, so that none follows for any other")
+        weight = product(False, authorities, 1.0 / total, fresh) if LEAST < total < np.inf else 0.0
+        if not 0 < weight < np.inf:
+            raise ArgumentError(f"{source} gives no node that has links a score, so that none follows for any other")
         residual = scale(fresh, 1.0 / weight, hubs)
         hubs, fresh = fresh, hubs
         iteration += 1

@@ -59,7 +59,7 @@ def gathered(links: Links, order: npt.NDArray[np.uint32]) -> Gathered:
 
     order: the nodes in their new order.
     """
-    return turned(_unsigned(links.offsets), _unsigned(links.targets), links.weights, order)
+    return turned(unsigned(links.offsets), unsigned(links.targets), links.weights, order)
 
 
 def turned(
@@ -78,7 +78,7 @@ def renumbered(links: Links, order: npt.NDArray[np.uint32], rank: npt.NDArray[np
     index = np.uint32 if links.targets.size < 2**32 else np.uint64
     offsets = np.zeros(links.size + 1, index)
     sources, weights = np.empty(links.targets.size, np.uint32), np.empty_like(links.weights)
-    starts, targets = _unsigned(links.offsets), _unsigned(links.targets)
+    starts, targets = unsigned(links.offsets), unsigned(links.targets)
     _renumber(starts, targets, links.weights, order, rank, offsets, sources, weights)
     return cut(offsets, sources, weights)
 
@@ -94,7 +94,7 @@ def out_weights(links: Links) -> Floats:
 
     Raises ArgumentError where a float64 cannot hold one.
     """
-    return row_sums(_unsigned(links.offsets), links.weights)
+    return row_sums(unsigned(links.offsets), links.weights)
 
 
 def row_sums(offsets: npt.NDArray[Any], weights: Floats) -> Floats:
@@ -109,7 +109,8 @@ def row_sums(offsets: npt.NDArray[Any], weights: Floats) -> Floats:
     return sums
 
 
-def _unsigned(indices: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def unsigned(indices: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Indices as the kernels take them: uint32 or uint64."""
     whole = np.ascontiguousarray(indices, np.int32 if indices.itemsize == 4 else np.int64)
     return whole.view(np.uint32 if indices.itemsize == 4 else np.uint64)
 

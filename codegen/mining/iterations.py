@@ -106,9 +106,16 @@ def places_of(name: str, nodes: list[Any], links: Links) -> npt.NDArray[np.int64
 
 
 def inverses(weights: Floats) -> Floats:
-    """1 / weight, 0 for 0. Of weights below 1e-308 that is infinite, and no iteration converges."""
+    """1 / weight, 0 for 0; the weights of the links of each node. Raises ArgumentError where that is infinite."""
     with np.errstate(over="ignore"):
-        return np.divide(1.0, weights, out=np.zeros_like(weights), where=weights > 0)
+        found = np.divide(1.0, weights, out=np.zeros_like(weights), where=weights > 0)
+    if found.max(initial=0.0) == np.inf:
+        raise ArgumentError(
+            f"the weights of a node's links sum to {weights[np.argmax(found)]:.3g} while others reach "
+            f"{weights.max():.3g}: no float64 holds what one of them is of the other",
+            hint="Leave out links that weigh nothing beside others, or scale all weights.",
+        )
+    return found
 
 
 def run_step(step: Callable[..., None], graph: Gathered, threads: int, *arguments: Any) -> None:

@@ -11,13 +11,15 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
-from tracecut.support.errors import ConvergenceError
+from tracecut.support.errors import ArgumentError, ConvergenceError
 
+from .hits import ROUNDED, lanczos_hits
 from .hits import hits as own_hits
+from .iterations import positive
 from .links import Links, as_links
 from .pagerank import pagerank as own_pagerank
 
-RESTART = 20  # products of one iteration of the solver that networkx uses for HITS
+FIRST = 100  # steps of the power method for HITS, after which Lanczos steps are faster
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,10 +106,20 @@ def pagerank(
     links = _links(G, weight)
     if links.size == 0:
         return {}
-    given = {"personalization": personalization, "start": nstart, "dangling": dangling}
-    known: dict[str, Any] = {name: _known(links, values) for name, values in given.items() if values is not None}
+    tol = positive("tol", tol)
+    known: dict[str, Any] = {}
+    if personalization is not None:
+        known["personalization"] = _known(links, personalization)
+        if not any(known["personalization"].values()):
+            raise ZeroDivisionError("personalization gives no node of the graph a share")
     if max_iter < 1:
         raise nx.PowerIterationFailedConvergence(max_iter)
+    for name, values in (("nstart", nstart), ("dangling", dangling)):
+        if values is not None:
+            known[name.removeprefix("n")] = own = _known(links, values)
+            if not any(own.values()):  # networkx iterates with what is no number
+                cause = ArgumentError(f"{name} gives no node of the graph a share")
+                raise nx.PowerIterationFailedConvergence(max_iter) from cause
     try:
         found = own_pagerank(links, alpha=alpha, tol=tol * links.size, max_iter=max_iter, **known)
     except ConvergenceError as error:
@@ -122,15 +134,26 @@ def hits(
     nstart: Mapping[Any, float] | None = None,
     normalized: bool = True,
 ) -> tuple[dict[Any, float], dict[Any, float]]:
-    """As `networkx.hits`, whose results it equals where the largest singular value is a single one."""
+    """As `networkx.hits`, whose results it equals where the largest singular value is a single one.
+
+    `tol` may be 0, for what rounding leaves.
+    """
     links = _links(G, "weight")
-    if max_iter < 1 and links.size:
+    if not links.size:
+        return {}, {}
+    if max_iter < 1:
         raise nx.PowerIterationFailedConvergence(max_iter)
     start = None if nstart is None else _known(links, nstart)
+    if start is not None and not any(start.values()):
+        raise ArgumentError("nstart gives no node of the graph a score")
     try:
-        hubs, authorities = own_hits(links, start=start, tol=tol, max_iter=RESTART * max(1, max_iter))
-    except ConvergenceError as error:
-        raise nx.PowerIterationFailedConvergence(max_iter) from error
+        hubs, authorities = own_hits(links, start=start, tol=tol or ROUNDED, max_iter=FIRST)
+    except ConvergenceError as first:
+        last: Any = first.last
+        try:
+            hubs, authorities = lanczos_hits(links, last[0].values, tol, max_iter)
+        except ConvergenceError as error:
+            raise nx.PowerIterationFailedConvergence(max_iter) from error
     return hubs.to_dict(), authorities.to_dict()
 
 
@@ -141,9 +164,6 @@ def _links(graph: Any, weight: str | None) -> Links:
 
 
 def _known(links: Links, values: Mapping[Any, float]) -> dict[Any, float]:
-    """Those of nodes of the graph: networkx passes over others, and divides by 0 where all are 0."""
+    """Those of nodes of the graph: networkx passes over others."""
     names = set(range(links.size) if links.nodes is None else links.nodes)
-    known = {node: value for node, value in values.items() if node in names}
-    if not any(known.values()):
-        raise ZeroDivisionError
-    return known
+    return {node: value for node, value in values.items() if node in names}

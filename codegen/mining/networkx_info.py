@@ -16,6 +16,6 @@ def get_info() -> dict[str, Any]:
         "short_summary": "PageRank and HITS on all cores, converted and iterated in compiled loops.",
         "functions": {
             "pagerank": {"additional_docs": "Negative weights are refused. `tol` is of the sum of all changes over n."},
-            "hits": {"additional_docs": "The power method, 20 steps for each of `max_iter`; only normalized scores."},
+            "hits": {"additional_docs": "The power method, then Lanczos steps; only normalized scores."},
         },
     }

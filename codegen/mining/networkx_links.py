@@ -53,6 +53,8 @@ def _weights(graph: Any, lists: Mapping[Any, Mapping[Any, Any]], weight: str | N
         weights = np.fromiter(found, np.float64, count)
     except (TypeError, ValueError, OverflowError):
         raise _no_number(graph, weight) from None
+    if bool(np.isnan(weights).any()) and any(value is None for _, _, value in graph.edges(data=weight, default=1)):
+        raise _no_number(graph, weight)  # NumPy takes None for one
     return np.zeros(0) if bool((weights == 1.0).all()) else weights
 
 

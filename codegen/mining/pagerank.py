@@ -20,6 +20,7 @@ from .iterations import (
 )
 from .links import Links, as_links
 from .records import Scores, unless_converged
+from .scales import by_rows
 from .steps import rank_step
 
 
@@ -82,6 +83,7 @@ def pagerank(
 
 
 def _gathered_ranks(links: Links, alpha: float, vectors: tuple[Floats, ...], bounds: Bounds) -> Scores:
+    links = by_rows(links)
     order, rank = by_degree(links.degrees())
     graph = gathered(links, order)
     x, p, d = (vector[order] for vector in vectors)

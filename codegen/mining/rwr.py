@@ -15,6 +15,7 @@ from .in_links import Gathered, cut, row_sums
 from .iterations import NOWHERE, Bounds, check_bounds, inverses, operator_for, places_of, probability, run_step
 from .links import Links, as_links
 from .records import Scores, unless_converged
+from .scales import by_largest
 from .steps import TOGETHER, rank_step, walk_step
 
 Step = Callable[[Floats, Floats, float, Floats], None]  # old and new z, c, norms of blocks
@@ -78,8 +79,9 @@ def _query_places(queries: Any, links: Links) -> Places:
 
 
 def _gathered_walks(links: Links, queries: Places, c: float, bounds: Bounds) -> Scores:
-    graph, rank = both_ways(links)
+    graph, rank = both_ways(by_largest(links))
     degrees = row_sums(graph.offsets, graph.weights)
+    inverses(degrees)  # which none of the steps checks
     values = np.empty((links.size, queries.size))
     starts, most, worst = rank[queries].astype(np.int64), 0, 0.0
     for first in range(0, queries.size, TOGETHER):

@@ -34,8 +34,9 @@ from tracecut.support.memory_amounts import size
 
 from .conversions import from_matrix, from_pairs, upper_triangle
 from .entries.adjacency_files import metis_head, read_adjacency
-from .entries.coordinate_lines import Chunk, line_of_entry
+from .entries.coordinate_lines import SHOWN, WHOLE, Chunk, line_of_entry
 from .entries.file_layouts import counted_chunks, edges_head, market_head
+from .entries.text_pieces import odd_byte, words_of
 from .entries.to_csr import GENERAL, to_csr
 
 MOST_BYTES = 16 << 30
@@ -89,8 +90,10 @@ class _Text:
     def lines(self, comments: bytes) -> list[tuple[int, list[bytes]]]:
         found = []
         for number, line in enumerate(self.content.splitlines(), 1):
-            words = line.split()
+            words = words_of(line)
             if words and words[0][:1] not in comments:
+                if odd := odd_byte(line):
+                    raise self.fail(number, odd)
                 found.append((number, words))
         return found
 
@@ -108,8 +111,12 @@ class _Text:
                     try:
                         np.array([word], np.bytes_).astype(kind)
                     except (ValueError, OverflowError):
+                        shown = word[:SHOWN].decode(errors="replace")
                         what = "a whole number" if issubclass(kind, np.integer) else "a number"
-                        raise self.fail(line, f"{word[:40].decode(errors='replace')!r}: {what} expected") from None
+                        problem = f"{shown!r}: {what} expected"
+                        if WHOLE.fullmatch(word):
+                            problem = f"{shown} is outside [-2**63, 2**63 - 1]"
+                        raise self.fail(line, problem) from None
             raise self.fail(rows[0][0], "numbers expected") from None
 
 

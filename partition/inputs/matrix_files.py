@@ -1,6 +1,7 @@
 """Matrices in files of other programs. The ending of the name says which; `.gz` may follow any but `.npz`.
 
-- `.mtx`: Matrix Market, `coordinate`; fields pattern, real, integer and complex; all symmetries, either triangle.
+- `.mtx`: Matrix Market, `coordinate`; fields pattern, real, integer and complex, and unsigned-integer, which scipy
+  writes; all symmetries, either triangle.
 - `.graph`: METIS. The matrix is symmetric; weights of the vertices are left out.
 - `.txt`, `.el`, `.edges`, `.edgelist`, `.tsv`: an edge a line, from the first id to the second, both from 0, and
   perhaps its value; `#` and `%` begin comments. The matrix is square.
@@ -41,7 +42,9 @@ def read_matrix(
     """The sparse matrix in a file: float64, int64 or complex128 values, rows and columns rising, duplicates summed.
 
     Indices are int32 where both dimensions and the number of entries are below 2**31, else int64. `pattern` entries,
-    and edges without a value, are 1.0.
+    and edges without a value, are 1.0. Whole numbers that int64 does not hold are refused. Values that are saved in
+    another type (`.npz`) become int64 (whole numbers, and truth values as 0 and 1), float64 or complex128; those that
+    would not stay exactly what they are, are refused.
 
     Args:
         path: the file; the module says which are read.
@@ -131,6 +134,25 @@ def _saved(file: Path) -> sp.csr_array[Any]:
             check_range("indices", found.indices, 0, found.shape[1] // max(1, found.blocksize[1]))
     except ArgumentError as error:
         raise ArtefactError(f"{file}: {error.message}") from None
-    matrix: Any = sp.csr_array(found)
+    wide = found.dtype.kind != "b"  # True twice at one place is True
+    matrix: Any = sp.csr_array(_widened(file, found) if wide else found)
     matrix.sum_duplicates()
-    return matrix
+    return _widened(file, matrix)
+
+
+def _widened(file: Path, found: Any) -> Any:
+    """With values of float64, int64 or complex128, each exactly what it was."""
+    kind = found.dtype.kind
+    wide = np.dtype(np.int64 if kind in "biu" else np.float64 if kind == "f" else np.complex128)
+    if found.dtype == wide:
+        return found
+    if not np.can_cast(found.dtype, wide):
+        with np.errstate(over="ignore"):
+            same = found.data.astype(wide) == found.data if kind != "u" else found.data <= np.iinfo(np.int64).max
+        bad = found.data[~same & (found.data == found.data)]
+        if bad.size:
+            raise ArtefactError(
+                f"{file}: the value {bad[0]!s}, of {found.dtype}: what {wide} holds exactly was expected",
+                hint="Save the matrix after astype(numpy.float64), say, to have its values rounded.",
+            )
+    return found.astype(wide)

@@ -15,8 +15,8 @@ from tracecut.support.errors import ArtefactError
 
 from .coordinate_lines import SHOWN
 from .file_layouts import LONGEST_LINE
-from .number_lines import DONE, UNDECIDED, decided, lines_of, scan_numbers, word_at
-from .text_pieces import Told, line_pieces, open_text, unheard
+from .number_lines import DONE, UNDECIDED, decided, line_at, lines_of, scan_numbers, word_at
+from .text_pieces import Told, line_pieces, odd_byte, open_text, unheard, words_of
 
 _COMMENT = np.uint8(ord("%"))
 
@@ -65,7 +65,10 @@ def metis_head(path: Path) -> MetisHead:
         try:
             while not words and (content := text.readline(LONGEST_LINE)):
                 line += 1
-                words = [] if content.lstrip().startswith(b"%") else content.split()
+                words = words_of(content)
+                words = [] if words and words[0].startswith(b"%") else words
+                if words and (odd := odd_byte(content)):
+                    raise ArtefactError(f"{path}:{line}: {odd}")
             skip = text.tell()
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise ArtefactError(f"{path}: a damaged gzip file: {error}") from None
@@ -112,7 +115,8 @@ def read_adjacency(head: MetisHead, told: Told = unheard) -> Adjacency:
         place = int(odd[0])
         raise head.fail(int(lines[place]), f"{lengths[place]} numbers do not fit the format {head.form}")
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64)[:n]
-    own = numbers[(starts[:, None] + np.arange(int(head.form[0]), skip)).ravel()].reshape(n, -1)
+    own = numbers[(starts[:, None] + np.arange(int(head.form[0]), skip)).ravel()]
+    own = own.reshape(n, skip - int(head.form[0]))
     rest = np.ones(numbers.size, bool)
     rest[(starts[:, None] + np.arange(skip)).ravel()] = False
     pairs = numbers[rest]
@@ -130,7 +134,8 @@ def _parse(head: MetisHead, text: npt.NDArray[np.uint8], before: int) -> tuple[F
     while (why := scan_numbers(text, floats, counts, _COMMENT, known, state)) != DONE:
         if why != UNDECIDED:
             shown = word_at(text, int(state[3]))[:SHOWN].decode(errors="replace")
-            raise head.fail(before + int(state[1]) + 1, f"{shown!r}: a number expected")
+            problem = odd_byte(line_at(text, int(state[2]))) or f"{shown!r}: a number expected"
+            raise head.fail(before + int(state[1]) + 1, problem)
         known = decided(text, known, state)
     return floats[: state[0]].copy(), counts, lines
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -17,20 +18,22 @@ from tracecut.support.errors import ArtefactError
 from .number_lines import (
     DONE,
     FEW,
-    LONGEST_WORD,
     MANY,
     NO_ID,
     NO_VALUE,
     OUTSIDE,
     UNDECIDED,
     decided,
+    line_at,
     lines_of,
     scan_entries,
     word_at,
 )
-from .text_pieces import Told, line_pieces, unheard
+from .text_pieces import Told, line_pieces, odd_byte, unheard, words_of
 
 SHOWN = 40  # characters of a word in a message
+WHOLE = re.compile(rb"[+-]?[0-9]+")
+LONGEST_WHOLE = 20  # digits, which no whole number that is read has
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class Layout:
     Attributes:
         path: the file. skip: bytes before the first line. lines: lines before it.
         rows, columns: ids must be below first + these. first: the smallest id.
-        values: numbers behind the ids. whole: whether these are whole numbers.
+        values: numbers behind the ids. whole: whether these are whole numbers; unsigned: of at least 0.
         comments: characters that begin lines to skip. ids: what the two ids are called in messages.
     """
 
@@ -54,6 +57,7 @@ class Layout:
     whole: bool
     comments: bytes
     ids: tuple[str, str]
+    unsigned: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +112,7 @@ def line_of_entry(layout: Layout, number: int) -> int:
     for piece in line_pieces(layout.path, layout.skip):
         for text in piece.tobytes().split(b"\n")[:-1]:
             line += 1
-            words = text.split()
+            words = words_of(text)
             if words and words[0][:1] not in layout.comments:
                 number -= 1
                 if number < 0:
@@ -127,14 +131,13 @@ def _parse(layout: Layout, text: npt.NDArray[np.uint8]) -> Chunk | _Stopped:
     ids = np.int32 if max(layout.rows, layout.columns) < 2**31 else np.int64
     rows, columns = np.empty(most, ids), np.empty(most, ids)
     floats = np.empty(most * layout.values)
-    kind = np.array([layout.values, layout.whole], np.int64)
+    kind = np.array([layout.values, layout.whole, layout.unsigned], np.int64)
     shape = np.array([layout.rows, layout.columns, layout.first], np.int64)
     comments = np.frombuffer(layout.comments, np.uint8)
     state, known = np.zeros(4, np.int64), np.empty((0, 2))
     while (why := scan_entries(text, rows, columns, floats, kind, shape, comments, known, state)) != DONE:
         if why != UNDECIDED:
-            line = text[state[2] : state[2] + LONGEST_WORD].tobytes().split(b"\n", 1)[0]
-            return _Stopped(why, int(state[1]), line, word_at(text, int(state[3])))
+            return _Stopped(why, int(state[1]), line_at(text, int(state[2])), word_at(text, int(state[3])))
         known = decided(text, known, state)
     count = int(state[0])
     values = floats[: count * layout.values]
@@ -142,23 +145,41 @@ def _parse(layout: Layout, text: npt.NDArray[np.uint8]) -> Chunk | _Stopped:
 
 
 def _complain(layout: Layout, before: int, found: _Stopped) -> NoReturn:
-    words = found.line.split()
+    words = words_of(found.line)
     shown = found.word[:SHOWN].decode(errors="replace")
-    if found.why in (FEW, MANY):
+    if odd := odd_byte(found.line):
+        problem = odd
+    elif found.why in (FEW, MANY):
         wanted = 2 + layout.values
         problem = f"{len(words)} words, {wanted} expected"
+    elif found.why == NO_ID and WHOLE.fullmatch(found.word):
+        side = _side(layout, words)
+        problem = _outside_text(layout, side, shown)
+    elif found.why == NO_VALUE and layout.whole and WHOLE.fullmatch(found.word):
+        problem = f"{shown} is outside [{0 if layout.unsigned else '-2**63'}, 2**63 - 1]"
     elif found.why == NO_ID or (found.why == NO_VALUE and layout.whole):
         problem = f"{shown!r}: a whole number expected"
     elif found.why == NO_VALUE:
         problem = f"{shown!r}: a number expected"
     else:
         assert found.why == OUTSIDE
-        side = next(i for i, size in enumerate((layout.rows, layout.columns)) if _outside(words[i], layout, size))
-        size = (layout.rows, layout.columns)[side]
-        last = f"{layout.first + size - 1}]" if layout.first else f"{size})"
-        problem = f"{layout.ids[side]} {int(words[side])} is outside [{layout.first}, {last}"
+        side = _side(layout, words)
+        problem = _outside_text(layout, side, str(int(words[side])))
     raise ArtefactError(f"{layout.path}:{before + found.before + 1}: {problem}")
 
 
+def _side(layout: Layout, words: list[bytes]) -> int:
+    """Which of the two ids is the first outside of its range."""
+    return next(i for i, size in enumerate((layout.rows, layout.columns)) if _outside(words[i], layout, size))
+
+
 def _outside(word: bytes, layout: Layout, size: int) -> bool:
+    if len(word.lstrip(b"+-").lstrip(b"0")) > LONGEST_WHOLE:  # more digits than Python converts, perhaps
+        return True
     return not layout.first <= int(word) < layout.first + size
+
+
+def _outside_text(layout: Layout, side: int, shown: str) -> str:
+    size = (layout.rows, layout.columns)[side]
+    last = f"{layout.first + size - 1}]" if layout.first else f"{size})"
+    return f"{layout.ids[side]} {shown} is outside [{layout.first}, {last}"

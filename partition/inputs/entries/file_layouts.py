@@ -12,7 +12,7 @@ import numpy as np
 from tracecut.support.errors import ArtefactError
 
 from .coordinate_lines import Chunk, Layout, entry_chunks
-from .text_pieces import Told, open_text, unheard
+from .text_pieces import Told, odd_byte, open_text, unheard, words_of
 from .to_csr import GENERAL, HERMITIAN, SKEW, SYMMETRIC
 
 MARK = b"%%MatrixMarket"
@@ -21,9 +21,14 @@ FIELDS: dict[str, tuple[int, bool, type[np.generic]]] = {  # numbers a line, whe
     "real": (1, False, np.float64),
     "double": (1, False, np.float64),
     "integer": (1, True, np.int64),
+    "unsigned-integer": (1, True, np.int64),  # what scipy writes of unsigned matrices
     "complex": (2, False, np.complex128),
 }
 MIRRORS = {"general": GENERAL, "symmetric": SYMMETRIC, "skew-symmetric": SKEW, "hermitian": HERMITIAN}
+ABSENT = {  # fields that the format does not have with a symmetry: nothing says what their mirrored entries are
+    SKEW: ("pattern", "unsigned-integer"),
+    HERMITIAN: ("pattern", "integer", "unsigned-integer"),
+}
 LONGEST_LINE = 1 << 20
 LARGEST_ID = 2**31 - 1
 
@@ -44,13 +49,15 @@ def market_head(path: Path) -> Head:
     def fail(problem: str) -> ArtefactError:
         return ArtefactError(f"{path}:{number}: {problem}")
 
-    number, words = 1, list[str]()
+    number, words = 1, list[bytes]()
     with open_text(path) as text:
         try:
             first = text.readline(LONGEST_LINE)
             if not first.startswith(MARK):
                 raise fail(f"{MARK.decode()!r} expected")
-            named = first.decode(errors="replace").lower().split()[1:]
+            if odd := odd_byte(first):
+                raise fail(odd)
+            named = [word.decode(errors="replace").lower() for word in words_of(first)[1:]]
             if len(named) != 4 or named[0] != "matrix":
                 raise fail(f"{MARK.decode()} matrix, a form, a field and a symmetry expected")
             if named[1] != "coordinate":
@@ -58,26 +65,32 @@ def market_head(path: Path) -> Head:
             for word, known in ((named[2], FIELDS), (named[3], MIRRORS)):
                 if word not in known:
                     raise fail(f"{word!r}, one of {', '.join(known)} expected")
+            if named[2] in ABSENT.get(MIRRORS[named[3]], ()):
+                raise fail(f"{named[2]} and {named[3]}: the format has no such matrix")
             while not words:
                 line = text.readline(LONGEST_LINE)
                 number += 1
                 if not line:
                     raise fail("the numbers of rows, columns and entries expected, the file ends")
-                words = [] if line.startswith(b"%") else line.decode(errors="replace").split()
+                words = [] if line.startswith(b"%") else words_of(line)
+                if words and (odd := odd_byte(line)):
+                    raise fail(odd)
             skip = text.tell()
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise ArtefactError(f"{path}: a damaged gzip file: {error}") from None
     try:
         rows, columns, entries = map(int, words)
     except ValueError:
-        raise fail(f"{' '.join(words)[:60]!r}: the numbers of rows, columns and entries expected") from None
+        shown = b" ".join(words)[:60].decode(errors="replace")
+        raise fail(f"{shown!r}: the numbers of rows, columns and entries expected") from None
     if min(rows, columns, entries) < 0 or max(rows, columns, entries) >= 2**62:
         raise fail(f"{rows} {columns} {entries}: numbers from 0 to 2**62 expected")
     mirror = MIRRORS[named[3]]
     if mirror != GENERAL and rows != columns:
         raise fail(f"{named[3]} and {rows} × {columns}: a square matrix expected")
     values, whole, dtype = FIELDS[named[2]]
-    layout = Layout(path, skip, number, rows, columns, 1, values, whole, b"", ("row", "column"))
+    unsigned = named[2].startswith("unsigned")
+    layout = Layout(path, skip, number, rows, columns, 1, values, whole, b"", ("row", "column"), unsigned)
     return Head(layout, entries, mirror, dtype)
 
 
@@ -89,7 +102,10 @@ def edges_head(path: Path) -> Head:
         try:
             while not words and (line := text.readline(LONGEST_LINE)):
                 number += 1
-                words = [] if line.lstrip()[:1] in (b"#", b"%") else line.split()
+                words = words_of(line)
+                words = [] if words and words[0][:1] in (b"#", b"%") else words
+                if words and (odd := odd_byte(line)):
+                    raise ArtefactError(f"{path}:{number}: {odd}")
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise ArtefactError(f"{path}: a damaged gzip file: {error}") from None
     if words and len(words) not in (2, 3):

@@ -9,11 +9,13 @@ import numpy.typing as npt
 from numba import njit
 
 from .decimal_floats import EXACT, POWERS, nearest_bits
+from .text_pieces import words_of
 
 # Why a scan stopped; the Python side explains it with the line's text.
 DONE, FEW, MANY, NO_ID, NO_VALUE, OUTSIDE, UNDECIDED = range(7)
 LONGEST_WORD = 5000  # characters that Python's own conversion gets to see
 # Unsigned like the places in the text: Numba makes floats of a mixture.
+_TAB, _RETURN = np.uint8(9), np.uint8(13)
 _NEW, _SPACE, _MINUS, _PLUS, _POINT, _ZERO, _NINE, _E = (np.uint8(code) for code in (10, 32, 45, 43, 46, 48, 9, 101))
 _ONE, _TEN, _EIGHTEEN = np.uint64(1), np.uint64(10), np.uint64(18)
 _NINETEEN, _WHOLE, _LARGEST, _SIGN = (np.uint64(n) for n in (10**18, 1 << 53, (1 << 63) - 1, 1 << 63))
@@ -29,7 +31,7 @@ def _word_end(text: Any, at: Any) -> Any:
 
 @njit(cache=True, nogil=True)
 def _start_of_word(text: Any, at: Any) -> Any:
-    while text[at] <= _SPACE and text[at] != _NEW:
+    while text[at] == _SPACE or text[at] == _TAB or text[at] == _RETURN:
         at += _ONE
     return at
 
@@ -179,10 +181,11 @@ def scan_entries(
     """Parses lines of two ids and `kind[0]` values; returns why it stopped, DONE at the end of `text`. O(bytes).
 
     text: uint8, whole lines, each with its end. rows, columns: integers, made from ids by subtracting shape[2], with
-    room for all lines. floats: float64, one value after the other; bits of int64 instead if kind[1]. shape: int64,
-    rows, columns and the first id. comments: uint8, characters that begin a line to skip. known: float64 (any, 2),
-    where words start and their values, for words whose digits after the nineteenth decide. state: int64 (4), kept up
-    to date so that a scan can go on: entries so far, lines so far, where the line starts, where the word starts.
+    room for all lines. floats: float64, one value after the other; bits of int64 instead if kind[1], which are at least
+    0 if kind[2]. shape: int64, rows, columns and the first id. comments: uint8, characters that begin a line to skip.
+    known: float64 (any, 2), where words start and their values, for words whose digits after the nineteenth decide.
+    state: int64 (4), kept up to date so that a scan can go on: entries so far, lines so far, where the line starts,
+    where the word starts.
     """
     bits, wholes = floats.view(np.uint64), floats.view(np.int64)
     count, lines, at = np.uint64(state[0]), state[1], np.uint64(state[2])
@@ -215,7 +218,7 @@ def scan_entries(
             at = word = _start_of_word(text, at)
             if kind[1]:
                 wholes[place], at, good = read_whole(text, at)
-                why = DONE if good else NO_VALUE
+                why = DONE if good and not (kind[2] and wholes[place] < 0) else NO_VALUE
             else:
                 at, why = read_real(text, at, floats, bits, place)
                 if why == UNDECIDED:
@@ -278,7 +281,11 @@ def decided(piece: npt.NDArray[np.uint8], known: npt.NDArray[Any], state: npt.ND
     return np.concatenate([known[known[:, 0] >= state[2]], [[at, value]]])
 
 
+def line_at(piece: npt.NDArray[np.uint8], at: int) -> bytes:
+    """The line that starts there, or its first LONGEST_WORD characters."""
+    return piece[at : at + LONGEST_WORD].tobytes().split(b"\n", 1)[0]
+
+
 def word_at(piece: npt.NDArray[np.uint8], at: int) -> bytes:
     """The word that starts there, empty at the end of a line."""
-    line = piece[at : at + LONGEST_WORD].tobytes().split(b"\n", 1)[0]
-    return b"".join(line.split(maxsplit=1)[:1])
+    return b"".join(words_of(line_at(piece, at))[:1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,12 +14,25 @@ import numpy as np
 import numpy.typing as npt
 from tracecut.support.errors import ArgumentError, ArtefactError
 
+WORD = re.compile(rb"[^ \t\r\n]+")
+ODD = re.compile(rb"[^\t\r\n -\xff]")  # control characters that separate nothing: holes of NUL, say
 PIECE = 4 << 20  # bytes: enough for a thread to be busy for ten milliseconds
 Told = Callable[[float], None]  # gets the share of the file that has been read
 
 
 def unheard(share: float) -> None:
     """Nobody follows the progress."""
+
+
+def words_of(line: bytes) -> list[bytes]:
+    """What stands between blanks: spaces, tabs and line ends, not what else Python takes for one."""
+    return WORD.findall(line)
+
+
+def odd_byte(line: bytes) -> str:
+    """What is wrong with the first control character of a line; empty where it has none."""
+    found = ODD.search(line)
+    return f"byte {found.start() + 1} is 0x{found[0][0]:02x}, text expected" if found else ""
 
 
 def open_text(path: Path) -> BinaryIO:

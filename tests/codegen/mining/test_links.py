@@ -82,7 +82,7 @@ def test_arrays_matrices_and_files(tmp_path: Path) -> None:
         (([0], [1], [-2]), "the link from 0 to 1 has the weight -2.0"),
         (nx.DiGraph([("a", "b", {"weight": -3})]), "the link from 'a' to 'b' has the weight -3.0"),
         (nx.Graph([("a", "b", {"weight": "much"})]), "the edge 'a' – 'b' has the weight 'much', a number"),
-        (nx.Graph([("a", "b", {"weight": None})]), "the link from 'a' to 'b' has the weight nan"),
+        (nx.Graph([("a", "b", {"weight": None})]), "the edge 'a' – 'b' has the weight None, a number"),
         ([[0, 1], [1, 0]], "graph is a list, a scipy.sparse matrix"),
         (np.eye(3), "graph is a ndarray, a scipy.sparse matrix"),
         ("none.mtx", "no such file"),

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import networkx as nx
+import numpy as np
 import pytest
 from tracecut.codegen.mining import networkx_backend as backend
 from tracecut.codegen.mining.networkx_info import get_info
@@ -59,6 +60,31 @@ def test_hits() -> None:
         nx.hits(nx.path_graph(3), normalized=False, backend="tracecut")
 
 
+def test_hits_that_converge_slowly() -> None:
+    """The two largest singular values are 1 + 1.3e-5 and 1: the power method takes a million steps."""
+    edges = [("a", "b", 1.0), ("b", "c", 0.0), ("c", "d", 0.995), ("d", "e", 0.1)]
+    graph: nx.Graph[Any] = nx.Graph()
+    graph.add_weighted_edges_from(edges)
+    length = 0.995**2 + 0.1**2
+    ends = {"a": 0.0, "b": 0.0, "c": 0.995 * 1.095 / length, "d": 1.0, "e": 0.1 * 1.095 / length}
+    hubs, authorities = nx.hits(graph, backend="tracecut")
+    total = sum(ends.values())
+    assert near(hubs, {node: value / total for node, value in ends.items()}, 1e-6)
+    other = nx.grid_2d_graph(60, 5)
+    hubs, authorities = nx.hits(other, backend="tracecut")
+    values = np.linalg.eigh(nx.to_numpy_array(other))[1][:, -1]  # of the one eigenvalue, and its negative
+    assert abs(sum(hubs.values()) - 1) < 1e-12 and abs(sum(authorities.values()) - 1) < 1e-12
+    even = np.array([(row + column) % 2 == 0 for row, column in other])
+    found = np.array(list(hubs.values()))
+    for side in (even, ~even):
+        assert np.allclose(
+            found[side] / found[side].sum(), np.abs(values[side]) / np.abs(values[side]).sum(), atol=1e-7
+        )
+    assert near(nx.hits(other, tol=0, backend="tracecut")[0], hubs, 1e-6)
+    with pytest.raises(nx.PowerIterationFailedConvergence):
+        nx.hits(nx.path_graph(2000), max_iter=1, backend="tracecut")
+
+
 def test_it_is_this_code_that_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
     real = backend.own_pagerank
@@ -83,10 +109,24 @@ def test_errors_are_those_of_networkx() -> None:
             given: dict[str, Any] = {"backend": "tracecut", **options}
             with pytest.raises(nx.PowerIterationFailedConvergence):
                 call(graph, **given)
-    with pytest.raises(ZeroDivisionError):
-        nx.pagerank(graph, personalization={0: 0}, backend="tracecut")
-    with pytest.raises(ZeroDivisionError):
-        nx.pagerank(graph, personalization={"unknown": 1}, backend="tracecut")
+    nothing: Any
+    for nothing in ({}, {0: 0}, {"unknown": 1}):
+        with pytest.raises(ZeroDivisionError, match="personalization gives no node of the graph a share"):
+            nx.pagerank(graph, personalization=nothing, backend="tracecut")
+        for name in ("nstart", "dangling"):
+            with pytest.raises(nx.PowerIterationFailedConvergence) as caught:
+                nx.pagerank(graph, **{name: nothing}, backend="tracecut")
+            assert str(caught.value.__cause__) == f"{name} gives no node of the graph a share"
+        with pytest.raises(ValueError, match="nstart gives no node of the graph a score"):
+            nx.hits(graph, nstart=nothing, backend="tracecut")
+    for call in (nx.pagerank, nx.hits):
+        refused: Any = call
+        with pytest.raises(ArgumentError, match="tol is -1, a positive number"):
+            refused(graph, tol=-1, backend="tracecut")
+    for kind in (nx.Graph, nx.MultiGraph):
+        without = kind([(0, 1, {"weight": 2}), (1, 2, {"weight": None})])
+        with pytest.raises(ArgumentError, match="the edge 1 – 2 has the weight None, a number was expected"):
+            nx.pagerank(without, backend="tracecut")
     with pytest.raises(ArgumentError, match=r"the weight -1\.0"):
         nx.pagerank(nx.Graph([(0, 1, {"weight": -1})]), backend="tracecut")
     assert nx.pagerank(nx.Graph(), backend="tracecut") == {} and nx.hits(nx.Graph(), backend="tracecut") == ({}, {})
