@@ -66,4 +66,4 @@ from tracecut.codegen.sparse.csr_kernels import csr_times
 assert csr_times(Csr.of(sp.eye_array(3, format="csr")), np.ones(3)).sum() == 3
 assert "numba" not in sys.modules
 """
-    subprocess.run([sys.executable, "-c", code], check=True)
+    subprocess.run([sys.executable, "-P", "-c", code], check=True)
