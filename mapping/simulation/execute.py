@@ -309,11 +309,12 @@ def execute(
                         active[n_active] = to
                         n_active += 1
         # 2. Messages take their next link.
-        if mesh:
+        if n_moving and mesh:
             step_on_mesh(moving, n_moving, rows, mesh)
         elif n_moving:
             step_on_route(moving, n_moving, rows, routes, path)
-        in_turn(moving, n_moving, on_link, rows, now)
+        if n_moving > 1:
+            in_turn(moving, n_moving, on_link, rows, now)
         for turn in range(n_moving):
             row = np.uint32(moving[turn] & MASK)
             link, is_line = np.uint32(rows[row, LINK]), rows[row, IS_LINE]

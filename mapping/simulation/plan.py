@@ -116,8 +116,8 @@ def _nodes(
             parts += 1
     total = n + parts
     node_of, consumer = np.empty(n, np.int32), np.empty(m, np.int32)
-    nodes = np.zeros((total + 1, 8), np.int32)
-    nodes[:, ACCESSED], nodes[:, ENABLER], nodes[:, NEXT] = -1, -1, -1
+    nodes = np.empty((total + 1, 8), np.int32)
+    nodes[total] = 0
     seen[:] = -1
     over = np.full(3, -1, np.int64)  # the first instruction that takes too long, its core and cycles
     part_of = np.empty(speeds.size, np.int32)
@@ -141,7 +141,8 @@ def _nodes(
                 if seen[x] != v:
                     seen[x] = v
                     part_of[x] = node
-                    nodes[node, CORE], nodes[node, COST] = x, 1
+                    nodes[node, CORE], nodes[node, COST], nodes[node, KIND], nodes[node, ACCESSED] = x, 1, 0, -1
+                    nodes[node, NEXT], nodes[node, NEEDS], nodes[node, ENABLER] = -1, 0, -1
                     node += 1
                 part = part_of[x]
                 if is_memory and cached:
@@ -159,7 +160,8 @@ def _nodes(
             consumer[i] = np.int32(node) if at[i] == home[v] else part_of[at[i]]
         if memory and not here:
             left -= paid
-        nodes[node, CORE] = home[v]
+        nodes[node, CORE], nodes[node, ACCESSED], nodes[node, NEXT] = home[v], -1, -1
+        nodes[node, NEEDS], nodes[node, ENABLER] = 0, -1
         accessing = (accesses[v] > 0 if accesses.size else memory) and (here or not memory)
         if accessing and cached:
             left = max(0, left - min(paid if memory else left, most))
