@@ -27,7 +27,7 @@ from tracecut.mapping.simulation.caches import (
 )
 from tracecut.mapping.simulation.execute import execute
 from tracecut.mapping.simulation.jobs import JobModel, JobSimulation, simulate_jobs
-from tracecut.mapping.simulation.plan import ACCESS, CORE, COST, ENABLER, KIND, LONGEST, Plan, plan_of
+from tracecut.mapping.simulation.plan import ACCESS, LONGEST, Plan, plan_of
 from tracecut.mapping.simulation.result import Simulation
 from tracecut.mapping.tasks.task_graph import WORD, task_graph, traffic
 from tracecut.support.argument_checks import check_type
@@ -37,7 +37,6 @@ from tracecut.support.errors import ArgumentError, InternalError
 NO_ADDRESSES = "the graph has no addresses, which `tracecut graph --addresses` stores"
 
 MOST_CYCLES = 1 << 61  # of a run: what is added to them fits in an int64
-MOST_WAIT = 1 << 42  # of all messages and lines, one after the other: turns of a wheel of 2¹² cycles fit in an int32
 
 
 @overload
@@ -95,7 +94,7 @@ def simulate(
     Raises:
         ArgumentError: a clustering of another graph, a placement of other clusters or for another machine; `caches`
             where they cannot be simulated; `ordering` or `model` with a dependence graph; an instruction of more than
-            2³¹ − 1 cycles; cycles that may add up to more than MOST_CYCLES, those of messages to more than MOST_WAIT.
+            2³¹ − 1 cycles; cycles that may add up to more than MOST_CYCLES.
     """
     check_type("clustering", clustering, Clustering)
     check_type("placement", placement, Placement, "tracecut.place makes one.")
@@ -141,14 +140,13 @@ def simulate(
         node = -1 - int(run.done)
         raise ArgumentError(
             f"instruction {int(np.searchsorted(plan.node_of, node))} takes {int(run.time)} cycles on core "
-            f"{plan.nodes[node, CORE]} with its access, at most {LONGEST} were expected",
+            f"{plan.core[node]} with its access, at most {LONGEST} were expected",
             hint="Give the machine's cores, links and banks higher speeds and bandwidths, or shorter latencies.",
         )
-    nodes, node_of = plan.nodes[:-1], plan.node_of
-    if run.done != len(nodes):
-        raise InternalError(f"the simulation ended after {run.done} of {len(nodes)} nodes")
-    core, cost, enabler = (nodes[:, column].copy() for column in (CORE, COST, ENABLER))
-    del plan, nodes  # the rest of it is as large as the result
+    if run.done != plan.core.size:
+        raise InternalError(f"the simulation ended after {run.done} of {plan.core.size} nodes")
+    core, cost, node_of = plan.core, plan.cost, plan.node_of
+    del plan  # the rest of it is as large as the result
     begun = np.bincount(core, minlength=len(machine.cores))
     return Simulation(
         time=int(run.time),
@@ -160,7 +158,7 @@ def simulate(
         begin=run.begin[node_of],
         cycles=cost[node_of],
         core=core[node_of],
-        critical_path=_critical_path(run.begin, cost, enabler, node_of),
+        critical_path=_critical_path(run.begin, cost, run.enabler, node_of),
         machine=machine.name,
         clock=machine.clock,
         stated=stated,
@@ -183,24 +181,20 @@ def _why_stated(graph: DependenceGraph, machine: Machine, caches: bool | None) -
 
 
 def _check_sum(plan: Plan, machine: Machine, occupied: Sequence[int], caches: Caches) -> None:
-    """Raises ArgumentError where all that takes time, one thing after the other, takes too many cycles. O(n)."""
+    """Raises ArgumentError where all that takes time, one thing after the other, takes more than MOST_CYCLES. O(n)."""
     network = machine.joined
     word, line = (network.longest_route * (network.hop_latency + 2 * cycles) for cycles in occupied)
-    waits = len(plan.groups) * word
-    accesses = int(np.count_nonzero(plan.nodes[:, KIND] & ACCESS))
+    total = int(plan.cost.sum(dtype=np.float64)) + plan.group_core.size * word
+    accesses = int(np.count_nonzero(plan.misses & ACCESS))
     if accesses:
         routes = network.routes
         farthest = max(network.longest_route, int(routes.costs.max(initial=0)), int(routes.table.max(initial=0)))
         busy = int(caches.banks[:, BUSY].max(initial=0))
-        waits += accesses * (3 * line + 2 * network.hop_latency * farthest + busy + 2 * int(caches.waits.sum()))
-    total = int(plan.nodes[:, COST].sum(dtype=np.float64)) + waits
-    if waits > MOST_WAIT or total > MOST_CYCLES:
-        what, cycles, most = "messages and lines", waits, MOST_WAIT
-        if waits <= MOST_WAIT:
-            what, cycles, most = "instructions, messages and lines", total, MOST_CYCLES
+        total += accesses * (3 * line + 2 * network.hop_latency * farthest + busy + 2 * int(caches.waits.sum()))
+    if total > MOST_CYCLES:
         raise ArgumentError(
-            f"{machine.name}: the cycles of all {what} may add up to {float(cycles):.3g}, "
-            f"at most {float(most):.3g} were expected",
+            f"{machine.name}: the cycles of all instructions, messages and lines may add up to {float(total):.3g}, "
+            f"at most {float(MOST_CYCLES):.3g} were expected",
             hint="Give its cores, links and banks higher speeds and bandwidths, or its network shorter distances.",
         )
 

@@ -245,15 +245,14 @@ def renewed(tags: Ints, first: Any, ways: Any, tag: Any) -> bool:
 
 
 @njit(nogil=True)
-def change(
-    geometry: Longs, groups: Ints, far: Ints, slices: Longs, numbers: Longs, lines: Ints, core: Any, line: Any
-) -> None:
-    """Its owner begins to change a line: no other group's L2 holds it. Members of `Caches`, a core, a line."""
+def change(caches: Caches, core: Any, line: Any) -> None:
+    """Its owner begins to change a line: no other group's L2 holds it."""
+    geometry, groups, far, lines = caches.geometry, caches.groups, caches.far, caches.lines
     lines[line, CHANGED] = 1
     if geometry.shape[0] == 1:
         return
     tag = np.int32(lines[line, FAR_LINE] + 1)
-    number, size = far_number(geometry, numbers, line), np.int64(far.size // slices.size)
+    number, size = far_number(geometry, caches.number, line), np.int64(far.size // caches.slices.size)
     other, cores = 0, groups.shape[0]
     mine = groups[core, FIRST]
     while other < cores:
@@ -270,21 +269,21 @@ def change(
 def ask(caches: Caches, routes: Routes, nodes_of: Longs, hop: Any, core: Any, line: Any, write: Any) -> Any:
     """What the slice of a line finds for a core: (where, owner before, cycles of the farthest invalidation)."""
     geometry, near, far, groups, lines = caches.geometry, caches.near, caches.far, caches.groups, caches.lines
-    sharers, counts, slices, numbers = caches.sharers, caches.counts, caches.slices, caches.number
+    sharers, counts = caches.sharers, caches.counts
     tag, ways, size = np.int32(line + 1), geometry[0, WAYS], np.int64(near.size // nodes_of.size)
-    number, near_set = far_number(geometry, numbers, line), lines[line, NEAR_SET]
+    number, near_set = far_number(geometry, caches.number, line), lines[line, NEAR_SET]
     word, bit = core >> 6, np.uint64(1) << np.uint64(core & 63)
     held = sharers[line, word] & bit != 0
     owner = lines[line, OWNER]
     where = NEAR if held else OTHER if owner != NOBODY else MEMORY
     if not held and geometry.shape[0] == 2:
         far_tag = np.int32(lines[line, FAR_LINE] + 1)
-        first = _far_set(geometry, groups, np.int64(far.size // slices.size), core, number)
+        first = _far_set(geometry, groups, np.int64(far.size // caches.slices.size), core, number)
         hit = keep(far, first, geometry[1, WAYS], far_tag) == far_tag
         where = SHARED if hit and where == MEMORY else where
     farthest = 0
     alone = True
-    node = slices[slice_of(groups, core, number)]
+    node = caches.slices[slice_of(groups, core, number)]
     for place in range(sharers.shape[1]):
         rest = sharers[line, place]
         if place == word:
@@ -314,7 +313,7 @@ def ask(caches: Caches, routes: Routes, nodes_of: Longs, hop: Any, core: Any, li
     sharers[line, word] |= bit
     if write:
         lines[line, OWNER] = core
-        change(geometry, groups, far, slices, numbers, lines, core, line)
+        change(caches, core, line)
     else:
         counts[WRITTEN_BACK] += lines[line, CHANGED]
         lines[line, CHANGED] = 0

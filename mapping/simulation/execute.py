@@ -25,9 +25,9 @@ import numpy as np
 from numba import njit
 from tracecut.ir.machine.cache_simulator import WAYS
 from tracecut.ir.machine.routes import MESH, Routes
-from tracecut.support.arrays import Longs
+from tracecut.support.arrays import Ints, Longs
 
-from .caches import CHANGED, NEAR, NEAR_SET, OWNER, UNDER_WAY, Caches, ask, change, far_number, renewed, slice_of
+from .caches import CHANGED, NEAR, NEAR_SET, OWNER, UNDER_WAY, Caches, change, far_number, renewed, slice_of
 from .flights import (
     AT,
     CARRIES,
@@ -37,6 +37,7 @@ from .flights import (
     LINES,
     LINK,
     MASK,
+    NEXT,
     ORDER,
     REQUEST,
     ROW,
@@ -45,31 +46,12 @@ from .flights import (
     WORDS,
     in_turn,
     set_out,
-    step_on_mesh,
-    step_on_route,
 )
-from .plan import (
-    ACCESS,
-    ACCESSED,
-    CORE,
-    COST,
-    ENABLER,
-    END_FED,
-    FIRST_FED,
-    FIRST_GROUP,
-    GROUP_CORE,
-    GROUP_NODE,
-    KIND,
-    LONGEST,
-    MISS,
-    NEEDS,
-    NEXT,
-    WRITE,
-    Plan,
-)
+from .plan import ACCESS, LONGEST, MISS, WRITE, Plan
 from .ready_heap import pop, push
 from .requests import (
     ACCESS_NODE,
+    AFTER,
     ANSWERED,
     ASKS,
     BESIDE,
@@ -81,13 +63,12 @@ from .requests import (
     TO,
     TRAVELS,
     WAITS,
+    WHEEL,
     WHERE,
     WRITES,
     advance,
-    looks,
     under_way,
 )
-from .wheel import IDLE, TURNS, WHEEL, empty_wheel, leave_out, put, soonest, take, turns
 
 
 class Run(NamedTuple):
@@ -96,6 +77,7 @@ class Run(NamedTuple):
     Attributes:
         time: cycles until the last node has finished.
         begin: int64 (nodes), cycle in which each began.
+        enabler: int32 (nodes), a node whose value came last to each, −1 without operands.
         link_load: int64 (links), messages.
         line_load: int64 (links), lines.
         messages: values sent over the network.
@@ -105,6 +87,7 @@ class Run(NamedTuple):
 
     time: int
     begin: Longs
+    enabler: Ints
     link_load: Longs
     line_load: Longs
     messages: int
@@ -127,33 +110,39 @@ def execute(
 ) -> Run:
     """Run a plan. `nodes_of`: int64 (cores), network node of each core. O(nodes + deliveries + hops + cycles).
 
-    `occupied`: cycles that a word and a line take a link. `caches` change, and so do the plan's nodes: in the end COST
-    is what each took, and ENABLER a node whose value came last to it, −1 without operands.
+    `occupied`: cycles that a word and a line take a link. `caches` change, and so do `needs` and, for accesses of
+    lines, `cost` of the plan.
     """
-    nodes, groups, fed = plan.nodes, plan.groups, plan.fed
-    total, n_groups, cores = nodes.shape[0] - 1, groups.shape[0], nodes_of.size
-    begin = np.full(total, NONE, np.int64)
+    core, cost, misses, needs = plan.core, plan.cost, plan.misses, plan.needs
+    first_group, group_core, group_node = plan.first_group, plan.group_core, plan.group_node
+    first_fed, fed, lines = plan.first_fed, plan.fed, plan.line
+    total, groups, cores = core.size, group_core.size, nodes_of.size
+    begin, enabler = np.full(total, NONE, np.int64), np.full(total, NONE, np.int32)
     # Ready nodes of each core: a binary heap in its part of one array, that has room for all nodes of the core.
-    room, accesses = np.zeros(cores + 1, np.int64), 0
-    node: Any = 0
+    room = np.zeros(cores + 1, np.int64)
     for node in range(total):
-        room[nodes[node, CORE] + 1] += 1
-        accesses += nodes[node, KIND] & ACCESS != 0
+        room[core[node] + 1] += 1
     for x in range(cores):
         room[x + 1] += room[x]
     heap, ready = np.empty(total, np.int32), np.zeros(cores, np.int32)
     busy = np.zeros(cores, np.int32)  # miss registers
     active, marked = np.empty(cores, np.int32), np.full(cores, NONE, np.int64)
     n_active = 0
+    # Wheels of lists: nodes by the cycle of their end, messages by that of their next step.
+    nodes_at, next_node = np.full(WHEEL, NONE, np.int32), np.full(total, NONE, np.int32)
     on_link = np.zeros((links, 4), np.int64)
     on_link[:, WANTED] = NONE
     path = np.empty(longest, np.int64)
-    messages, running, flying, done, asked = 0, 0, 0, 0, 0
+    messages, running, flying, done, asked, accesses = 0, 0, 0, 0, 0, 0
+    for node in range(total):
+        accesses += misses[node] & ACCESS != 0
     most = min(accesses, cores * registers)
-    requests, request_of = np.empty((most, FIELDS), np.int32), np.full(cores, NONE, np.int32)
-    free_request, used_requests = NONE, 0
+    requests, request_due = np.empty((most, FIELDS), np.int32), np.empty(most, np.int64)
+    requests_at, request_of = np.full(WHEEL, NONE, np.int32), np.full(cores, NONE, np.int32)
+    free_request: Any = NONE
+    used_requests = 0
     # Members of tuples are looked up once: each look takes and leaves a reference, which is slower than a hop.
-    near, far, cached, found = caches.near, caches.far, caches.lines, caches.found
+    near, cached, found = caches.near, caches.lines, caches.found
     groups_of, numbers, geometry, slices = caches.groups, caches.number, caches.geometry, caches.slices
     near_size, n_banks = np.int64(near.size // cores), max(1, caches.banks.shape[0])
     delays, banks = caches.waits, caches.banks
@@ -161,80 +150,76 @@ def execute(
     word_takes, line_takes = occupied
     ways = geometry[0, WAYS] if most else 0
     # Room for all messages, of which memory is only taken for those that are on the way at the same time.
-    rows, free_row, used_rows = np.empty((n_groups + most, COLUMNS), np.int32), np.int64(NONE), 0
-    moving, arrived = np.empty(n_groups + most, np.int64), np.empty(n_groups, np.int32)
-    due_now, taken = np.empty(most, np.int64), np.empty(max(total, n_groups + most), np.int32)
-    # Nodes by the cycle of their end, messages by that of their next step, requests by that of their next stage.
-    ends, end_pieces = empty_wheel(total)
-    steps, step_pieces = empty_wheel(n_groups + most)
-    stages, stage_pieces = empty_wheel(most)
+    rows_at, rows = np.full(WHEEL, NONE, np.int32), np.empty((groups + most, COLUMNS), np.int32)
+    due, free_row, used_rows = np.empty(groups + most, np.int64), NONE, 0
+    moving, arrived, due_now = np.empty(groups + most, np.int64), np.empty(groups, np.int32), np.empty(most, np.int64)
     now: Any = 0
-    last = idle = 0
+    last, idle = 0, 0
     for node in range(total):
-        if nodes[node, NEEDS] == 0:
-            push(heap, room[nodes[node, CORE]], ready, nodes[node, CORE], node)
+        if needs[node] == 0:
+            push(heap, room[core[node]], ready, core[node], node)
     for x in range(cores):
         if ready[x]:
             active[n_active] = x
             n_active += 1
             marked[x] = 0
     while running or flying or n_active:
+        spot = now & (WHEEL - 1)
         n_moving, n_arrived, n_due = 0, 0, 0
-        for turn in range(take(steps, step_pieces, now, taken)):
-            row = np.uint32(taken[turn])
-            if rows[row, TURNS]:
-                rows[row, TURNS] -= 1
-                put(steps, step_pieces, now, row)
-                continue
+        row = rows_at[spot]
+        rows_at[spot] = NONE
+        while row != NONE:
+            following = rows[row, NEXT]
             carries = rows[row, CARRIES]
-            if rows[row, AT] != THERE:
-                moving[n_moving] = (0 if carries >= 0 else REQUEST) | np.int64(rows[row, ORDER]) << ROW | np.int64(row)
+            if due[row] != now:
+                rows[row, NEXT], rows_at[spot] = rows_at[spot], row
+            elif rows[row, AT] != THERE:
+                moving[n_moving] = (0 if carries >= 0 else REQUEST) | np.int64(rows[row, ORDER]) << ROW | row
                 n_moving += 1
             else:
-                rows[row, TURNS], free_row = free_row, np.int64(row)
+                rows[row, NEXT], free_row = free_row, row
                 if carries >= 0:
                     arrived[n_arrived] = carries
                     n_arrived += 1
-                    flying -= 1
                 else:
                     i = -1 - carries
                     requests[i, STAGE] += 1
                     due_now[n_due] = np.int64(requests[i, ACCESS_NODE]) << ROW | i
                     n_due += 1
+            row = following
         # 0. Requests for lines.
-        for turn in range(take(stages, stage_pieces, now, taken) if accesses else 0):
-            i = taken[turn]
-            if requests[i, TURNS]:
-                requests[i, TURNS] -= 1
-                put(stages, stage_pieces, now, i)
+        i = requests_at[spot] if accesses else NONE
+        if i != NONE:
+            requests_at[spot] = NONE
+        while i != NONE:
+            later = requests[i, AFTER]
+            if request_due[i] != now:
+                requests[i, AFTER], requests_at[spot] = requests_at[spot], i
             else:
                 due_now[n_due] = np.int64(requests[i, ACCESS_NODE]) << ROW | i
                 n_due += 1
+            i = later
         happened = n_active + n_due + n_moving + n_arrived > 0
         if n_due > 1:
             due_now[:n_due].sort()
         for turn in range(n_due):
             i = np.int32(due_now[turn] & MASK)
-            first = requests[i, ACCESS_NODE]
-            x, line = nodes[first, CORE], requests[i, LINE]
-            answer: Any = (np.int64(NEAR), np.int64(NONE), np.int64(0))
-            if looks(requests, i):
-                answer = ask(caches, routes, nodes_of, hop, x, line, requests[i, WRITES])
-            bank = far_number(geometry, numbers, line) % n_banks
-            came_to, until = advance(requests, i, now, nodes_of[x], answer, delays, banks, bank, nodes_of)
+            node = requests[i, ACCESS_NODE]
+            x = core[node]
+            bank = far_number(geometry, numbers, requests[i, LINE]) % n_banks
+            came_to, until = advance(requests, i, now, x, caches, delays, banks, bank, routes, nodes_of, hop)
             if came_to == WAITS:
-                requests[i, TURNS] = turns(until - now)
-                put(stages, stage_pieces, until, i)
+                request_due[i], place = until, until & (WHEEL - 1)
+                requests[i, AFTER], requests_at[place] = requests_at[place], i
             elif came_to == TRAVELS:
                 if free_row == NONE:
-                    row, used_rows = np.uint32(used_rows), used_rows + 1
+                    row, used_rows = used_rows, used_rows + 1
                 else:
-                    row = np.uint32(free_row)
-                    free_row = np.int64(rows[row, TURNS])
+                    row, free_row = free_row, rows[free_row, NEXT]
                 rows[row, CARRIES] = -1 - i
                 is_line = requests[i, STAGE] == ANSWERED and requests[i, WHERE] != NEAR
-                set_out(rows, row, mesh, requests[i, FROM], requests[i, TO], first, is_line)
-                moving[n_moving] = REQUEST | np.int64(first) << ROW | np.int64(row)
+                set_out(rows, row, mesh, requests[i, FROM], requests[i, TO], node, is_line)
+                moving[n_moving] = REQUEST | np.int64(node) << ROW | row
                 n_moving += 1
                 asked += 1
             else:
@@ -245,119 +230,124 @@ def execute(
                     while requests[before, BESIDE] != i:
                         before = requests[before, BESIDE]
                     requests[before, BESIDE] = requests[i, BESIDE]
-                requests[i, TURNS], free_request = free_request, int(i)
+                requests[i, AFTER], free_request = free_request, i
                 busy[x] -= 1
                 if marked[x] != now:
                     marked[x] = now
                     active[n_active] = x
                     n_active += 1
-                waiting: Any = first
-                while waiting != NONE:
-                    after, left = nodes[waiting, NEXT], nodes[waiting, COST] + max(at_once - (now - begin[waiting]), 0)
-                    cost = left + now - begin[waiting]
-                    if cost > LONGEST:
-                        return Run(cost, begin, begin, begin, messages, asked, -1 - waiting)
-                    nodes[waiting, COST], nodes[waiting, TURNS] = cost, left // WHEEL
-                    put(ends, end_pieces, now + left, waiting)
-                    waiting = after
+                while node != NONE:
+                    after = next_node[node]
+                    taken = cost[node] + max(now - begin[node], at_once)
+                    if taken > LONGEST:
+                        return Run(taken, begin, enabler, begin, begin, messages, asked, -1 - node)
+                    cost[node] = taken
+                    place = (begin[node] + cost[node]) & (WHEEL - 1)
+                    next_node[node], nodes_at[place] = nodes_at[place], node
+                    node = after
         # 1. Ends of nodes, arrivals of messages.
-        for turn in range(take(ends, end_pieces, now, taken)):
-            node = np.uint32(taken[turn])
-            if nodes[node, TURNS]:
-                nodes[node, TURNS] -= 1
-                put(ends, end_pieces, now, node)
+        node = nodes_at[spot]
+        nodes_at[spot] = NONE
+        while node != NONE:
+            following = next_node[node]
+            if begin[node] + cost[node] != now:
+                next_node[node], nodes_at[spot] = nodes_at[spot], node
+                node = following
                 continue
             happened = True
             running -= 1
             done += 1
             last = now
-            x = nodes[node, CORE]
-            if nodes[node, KIND] & MISS:
+            x = core[node]
+            if misses[node] & MISS:
                 busy[x] -= 1
                 if marked[x] != now:
                     marked[x] = now
                     active[n_active] = x
                     n_active += 1
-            for group in range(nodes[node, FIRST_GROUP], nodes[node + np.uint32(1), FIRST_GROUP]):
-                to = groups[group, GROUP_CORE]
-                if to == x or nodes_of[to] == nodes_of[x]:
-                    arrived[n_arrived] = group
-                    n_arrived += 1
+            for group in range(first_group[node], first_group[node + 1]):
+                to = group_core[group]
+                if to != x and nodes_of[to] != nodes_of[x]:
+                    if free_row == NONE:
+                        row, used_rows = used_rows, used_rows + 1
+                    else:
+                        row, free_row = free_row, rows[free_row, NEXT]
+                    rows[row, CARRIES] = group
+                    set_out(rows, row, mesh, nodes_of[x], nodes_of[to], group, False)
+                    moving[n_moving] = np.int64(group) << ROW | row
+                    n_moving += 1
+                    messages += 1
+                    flying += 1
                     continue
-                if free_row == NONE:
-                    row, used_rows = np.uint32(used_rows), used_rows + 1
-                else:
-                    row = np.uint32(free_row)
-                    free_row = np.int64(rows[row, TURNS])
-                rows[row, CARRIES] = group
-                set_out(rows, row, mesh, nodes_of[x], nodes_of[to], group, False)
-                moving[n_moving] = np.int64(group) << ROW | np.int64(row)
-                n_moving += 1
-                messages += 1
-                flying += 1
+                for i in range(first_fed[group], first_fed[group + 1]):
+                    target = fed[i]
+                    needs[target] -= 1
+                    if needs[target] == 0:
+                        enabler[target] = node
+                        push(heap, room[to], ready, to, target)
+                        if marked[to] != now:
+                            marked[to] = now
+                            active[n_active] = to
+                            n_active += 1
+            node = following
         for turn in range(n_arrived):
-            came = np.uint32(arrived[turn])
-            to = groups[came, GROUP_CORE]
-            for i in range(groups[came, FIRST_FED], groups[came, END_FED]):
-                target = np.uint32(fed[i])
-                nodes[target, NEEDS] -= 1
-                if nodes[target, NEEDS] == 0:
-                    nodes[target, ENABLER] = groups[came, GROUP_NODE]
+            group = arrived[turn]
+            flying -= 1
+            to = group_core[group]
+            for i in range(first_fed[group], first_fed[group + 1]):
+                target = fed[i]
+                needs[target] -= 1
+                if needs[target] == 0:
+                    enabler[target] = group_node[group]
                     push(heap, room[to], ready, to, target)
                     if marked[to] != now:
                         marked[to] = now
                         active[n_active] = to
                         n_active += 1
         # 2. Messages take their next link.
-        if n_moving and mesh:
-            step_on_mesh(moving, n_moving, rows, mesh)
-        elif n_moving:
-            step_on_route(moving, n_moving, rows, routes, path)
-        if n_moving > 1:
-            in_turn(moving, n_moving, on_link, rows, now)
+        if n_moving:
+            in_turn(moving, n_moving, on_link, rows, now, mesh, routes, path)
         for turn in range(n_moving):
-            row = np.uint32(moving[turn] & MASK)
-            link, is_line = np.uint32(rows[row, LINK]), rows[row, IS_LINE]
+            row = np.int32(moving[turn] & MASK)
+            link, is_line = rows[row, LINK], rows[row, IS_LINE]
             takes = line_takes if is_line else word_takes
             start = max(now, on_link[link, FREE])
             on_link[link, FREE] = start + takes
             on_link[link, LINES if is_line else WORDS] += 1
-            due = start + hop + (takes - 1 if rows[row, AT] == THERE else 0)
-            rows[row, TURNS] = turns(due - now)
-            put(steps, step_pieces, due, row)
+            due[row] = start + hop + (takes - 1 if rows[row, AT] == THERE else 0)
+            place = due[row] & (WHEEL - 1)
+            rows[row, NEXT], rows_at[place] = rows_at[place], row
         # 3. Cores begin what is ready.
         kept = 0
-        for turn in range(n_active):
-            x = active[turn]
+        for i in range(n_active):
+            x = active[i]
             begun = 0
             while ready[x] and begun < width:
-                node = np.uint32(heap[room[x]])
-                kind, cost = nodes[node, KIND], np.int64(nodes[node, COST])
+                node = heap[room[x]]
                 waits = False
-                if kind & MISS:
+                if misses[node] & MISS:
                     if busy[x] == registers:
                         break
                     busy[x] += 1
-                elif kind & ACCESS:
-                    line, write = nodes[node, ACCESSED], kind & WRITE != 0
+                elif misses[node] & ACCESS:
+                    line, write = lines[node], misses[node] & WRITE != 0
                     i = under_way(requests, request_of[x], line)
                     if i != NONE:
                         if write and not requests[i, WRITES]:
                             break
-                        head = requests[i, ACCESS_NODE]
-                        nodes[node, NEXT], nodes[head, NEXT] = nodes[head, NEXT], node
+                        first = requests[i, ACCESS_NODE]
+                        next_node[node], next_node[first] = next_node[first], node
                         found[UNDER_WAY] += 1
                         waits = True
                     elif (not write or cached[line, OWNER] == x) and renewed(
                         near, x * near_size + cached[line, NEAR_SET], ways, line + 1
                     ):
-                        cost += at_once
-                        if cost > LONGEST:
-                            return Run(cost, begin, begin, begin, messages, asked, -1 - int(np.int64(node)))
-                        nodes[node, COST] = cost
+                        if cost[node] + at_once > LONGEST:
+                            return Run(cost[node] + at_once, begin, enabler, begin, begin, messages, asked, -1 - node)
+                        cost[node] += at_once
                         found[NEAR] += 1
                         if write and not cached[line, CHANGED]:
-                            change(geometry, groups_of, far, slices, numbers, cached, x, line)
+                            change(caches, x, line)
                     elif busy[x] == registers:
                         break
                     else:
@@ -365,23 +355,24 @@ def execute(
                         if i == NONE:
                             i, used_requests = used_requests, used_requests + 1
                         else:
-                            free_request = requests[i, TURNS]
+                            free_request = requests[i, AFTER]
                         requests[i, ACCESS_NODE], requests[i, LINE], requests[i, WRITES] = node, line, write
                         requests[i, STAGE], requests[i, WHERE], requests[i, FROM] = ASKS, NEAR, nodes_of[x]
                         requests[i, TO] = slices[slice_of(groups_of, x, far_number(geometry, numbers, line))]
                         requests[i, BESIDE], request_of[x] = request_of[x], i
-                        requests[i, TURNS] = turns(at_once)
-                        put(stages, stage_pieces, now + at_once, i)
-                        nodes[node, NEXT] = NONE
+                        request_due[i], place = now + at_once, (now + at_once) & (WHEEL - 1)
+                        requests[i, AFTER], requests_at[place] = requests_at[place], i
+                        next_node[node] = NONE
                         busy[x] += 1
                         waits = True
                 pop(heap, room[x], ready, x)
                 begin[node] = now
                 running += 1
                 begun += 1
-                if not waits:
-                    nodes[node, TURNS] = turns(cost)
-                    put(ends, end_pieces, now + cost, node)
+                if waits:
+                    continue
+                place = (now + cost[node]) & (WHEEL - 1)
+                next_node[node], nodes_at[place] = nodes_at[place], node
             if ready[x] and begun == width:
                 active[kept] = x
                 marked[x] = now + 1
@@ -389,13 +380,21 @@ def execute(
         n_active = kept
         idle = 0 if happened else idle + 1
         now += 1
-        if idle > IDLE:  # on to the next that is due
-            until = soonest(ends, end_pieces, nodes, now, np.int64(1) << 62)
-            until = soonest(steps, step_pieces, rows, now, until)
-            until = soonest(stages, stage_pieces, requests, now, until)
-            leave_out(ends, end_pieces, nodes, now, until)
-            leave_out(steps, step_pieces, rows, now, until)
-            leave_out(stages, stage_pieces, requests, now, until)
-            now, idle = until, 0
+        if idle > WHEEL:  # nothing for a whole turn: go to the next that is due
+            soonest = np.int64(1) << 62
+            for place in range(WHEEL):
+                node = nodes_at[place]
+                while node != NONE:
+                    soonest = min(soonest, begin[node] + cost[node])
+                    node = next_node[node]
+                row = rows_at[place]
+                while row != NONE:
+                    soonest = min(soonest, due[row])
+                    row = rows[row, NEXT]
+                i = requests_at[place] if accesses else NONE
+                while i != NONE:
+                    soonest = min(soonest, request_due[i])
+                    i = requests[i, AFTER]
+            now, idle = soonest, 0
     words, lines_sent = on_link[:, WORDS].copy(), on_link[:, LINES].copy()
-    return Run(last, begin, words, lines_sent, messages, asked, done)
+    return Run(last, begin, enabler, words, lines_sent, messages, asked, done)

@@ -18,36 +18,36 @@ from tracecut.mapping.tasks.task_graph import TaskGraph
 from tracecut.support.arrays import Bytes, Floats, Ints, Longs
 from tracecut.support.errors import ArgumentError
 
-from .wheel import TURNS
-
 MOST_NODES = 2**31 - 1
 LONGEST = 2**31 - 1  # cycles of a node, an int32
-MISS, ACCESS, WRITE = 1, 2, 4  # what the KIND of a node is made of
-# Columns of a node: what is read and written at the same time lies in the same cache line.
-CORE, NEXT, COST, KIND, ACCESSED, NEEDS, FIRST_GROUP, ENABLER = range(8)
-assert NEXT == TURNS
-GROUP_CORE, GROUP_NODE, FIRST_FED, END_FED = range(4)  # columns of a group
+MISS, ACCESS, WRITE = 1, 2, 4  # what `Plan.misses` is made of
 
 
 class Plan(NamedTuple):
     """What the event loop reads.
 
     Attributes:
-        nodes: int32 (nodes + 1, 8).
-            CORE. NEXT: the event loop's. COST: cycles, at least 1; of nodes that access a line what they cost besides,
-            at least 0.
-            KIND: MISS where the node occupies a miss register while it runs; ACCESS, and WRITE, where it accesses a
-            line of simulated caches. ACCESSED: number of that line, −1 for others. NEEDS: deliveries that it waits for.
-            FIRST_GROUP: its groups end where those of the next row begin.
-            ENABLER: −1; the event loop's.
-        groups: int32 (groups, 4). GROUP_CORE; GROUP_NODE, the node that makes the value; FIRST_FED to END_FED of `fed`,
-            nodes that it feeds.
-        fed: int32.
+        core: int32 (nodes).
+        cost: int32 (nodes), cycles, at least 1; of nodes that access a line what they cost besides, at least 0.
+        misses: uint8 (nodes), MISS where the node occupies a miss register while it runs; ACCESS, and WRITE, where it
+            accesses a line of simulated caches.
+        line: int32 (nodes), number of that line, −1 for others; empty without caches.
+        needs: int32 (nodes), deliveries that it waits for.
+        first_group: int32 (nodes + 1): the groups of each node.
+        group_core: int32 (groups). group_node: int32 (groups), the node that makes the value.
+        first_fed: int32 (groups + 1). fed: int32, nodes that each group feeds.
         node_of: int32 (n), node of each instruction.
     """
 
-    nodes: Ints
-    groups: Ints
+    core: Ints
+    cost: Ints
+    misses: Bytes
+    line: Ints
+    needs: Ints
+    first_group: Ints
+    group_core: Ints
+    group_node: Ints
+    first_fed: Ints
     fed: Ints
     node_of: Ints
 
@@ -73,7 +73,7 @@ def plan_of(
     home, at = core_of[tasks.home], core_of[tasks.at]
     accesses = np.zeros(0, np.uint8) if graph.access is None else graph.access
     line = lines.pop() if lines else np.zeros(0, np.int32)
-    node_of, consumer, nodes, over = _nodes(
+    node_of, consumer, core, cost, misses, line, over = _nodes(
         graph.dst, home, at, graph.weight, graph.kind, graph.time, accesses, speeds, hit, line, most
     )
     if over[0] >= 0:
@@ -83,8 +83,10 @@ def plan_of(
             f"{LONGEST} were expected",
             hint="Give the core a higher speed, or place its clusters on another one.",
         )
-    groups, fed = _groups(graph.src, at, home, node_of, consumer, nodes, graph.n, speeds.size)
-    return Plan(nodes, groups, fed, node_of)
+    first_group, group_core, group_node, first_fed, fed, needs = _groups(
+        graph.src, at, home, node_of, consumer, core, graph.n, speeds.size
+    )
+    return Plan(core, cost, misses, line, needs, first_group, group_core, group_node, first_fed, fed, node_of)
 
 
 def size_of(graph: DependenceGraph) -> int:
@@ -105,7 +107,7 @@ def _nodes(
     hit: int,
     lines: Ints,
     most: int,
-) -> tuple[Ints, Ints, Ints, Longs]:
+) -> tuple[Ints, Ints, Ints, Ints, Bytes, Ints, Longs]:
     n, m = home.size, dst.size
     seen = np.full(speeds.size, -1, np.int64)  # by core, the last instruction with a part there
     parts = 0
@@ -116,8 +118,8 @@ def _nodes(
             parts += 1
     total = n + parts
     node_of, consumer = np.empty(n, np.int32), np.empty(m, np.int32)
-    nodes = np.empty((total + 1, 8), np.int32)
-    nodes[total] = 0
+    core, cost, misses = np.empty(total, np.int32), np.empty(total, np.int32), np.zeros(total, np.uint8)
+    line = np.full(total if lines.size else 0, -1, np.int32)
     seen[:] = -1
     over = np.full(3, -1, np.int64)  # the first instruction that takes too long, its core and cycles
     part_of = np.empty(speeds.size, np.int32)
@@ -141,39 +143,35 @@ def _nodes(
                 if seen[x] != v:
                     seen[x] = v
                     part_of[x] = node
-                    nodes[node, CORE], nodes[node, COST], nodes[node, KIND], nodes[node, ACCESSED] = x, 1, 0, -1
-                    nodes[node, NEXT], nodes[node, NEEDS], nodes[node, ENABLER] = -1, 0, -1
+                    core[node], cost[node] = x, 1
                     node += 1
                 part = part_of[x]
                 if is_memory and cached:
                     cycles = _cycles(max(0, weight[edge] - most), speeds, v, x, over)
-                    nodes[part, COST] = (
-                        cycles if nodes[part, ACCESSED] < 0 else max(cycles, np.int64(nodes[part, COST]))
-                    )
-                    nodes[part, KIND], nodes[part, ACCESSED] = kind_of_access, lines[v]
+                    cost[part] = cycles if line[part] < 0 or cycles > cost[part] else cost[part]
+                    misses[part], line[part] = kind_of_access, lines[v]
                 elif is_memory:
                     cycles = _cycles(weight[edge], speeds, v, x, over)
-                    nodes[part, COST] = max(cycles, np.int64(nodes[part, COST]))
-                    nodes[part, KIND] |= MISS if weight[edge] > hit else 0
+                    cost[part] = cycles if cycles > cost[part] else cost[part]
+                    misses[part] = max(misses[part], weight[edge] > hit)
             edge += 1
         for i in range(begin, edge):
             consumer[i] = np.int32(node) if at[i] == home[v] else part_of[at[i]]
         if memory and not here:
             left -= paid
-        nodes[node, CORE], nodes[node, ACCESSED], nodes[node, NEXT] = home[v], -1, -1
-        nodes[node, NEEDS], nodes[node, ENABLER] = 0, -1
+        core[node] = home[v]
         accessing = (accesses[v] > 0 if accesses.size else memory) and (here or not memory)
         if accessing and cached:
             left = max(0, left - min(paid if memory else left, most))
-            nodes[node, KIND], nodes[node, ACCESSED] = kind_of_access, lines[v]
+            misses[node], line[node] = kind_of_access, lines[v]
         else:
-            nodes[node, KIND] = MISS if accessing and left > hit else 0
+            misses[node] = accessing and left > hit
         cycles = _cycles(left, speeds, v, home[v], over)
-        least = np.int64(0 if nodes[node, ACCESSED] >= 0 else 1)
-        nodes[node, COST] = cycles if cycles > least else least
+        least = np.int64(0 if line.size and line[node] >= 0 else 1)
+        cost[node] = cycles if cycles > least else least
         node_of[v] = node
         node += 1
-    return node_of, consumer, nodes, over
+    return node_of, consumer, core, cost, misses, line, over
 
 
 @njit(cache=True, nogil=True)
@@ -189,9 +187,9 @@ def _cycles(stated: Any, speeds: Floats, instruction: Any, core: Any, over: Long
 
 @njit(cache=True, nogil=True)
 def _groups(
-    src: Ids, at: Ints, home: Ints, node_of: Ints, consumer: Ints, nodes: Ints, n: int, cores: int
-) -> tuple[Ints, Ints]:
-    m, total = src.size, nodes.shape[0] - 1
+    src: Ids, at: Ints, home: Ints, node_of: Ints, consumer: Ints, core: Ints, n: int, cores: int
+) -> tuple[Ints, Ints, Ints, Ints, Ints, Ints]:
+    m, total = src.size, core.size
     # Edges by source and core: two stable counting sorts, the later key first.
     starts = np.zeros(cores + 1, np.int64)
     for edge in range(m):
@@ -213,32 +211,32 @@ def _groups(
         v = src[by_core[i]]
         order[place[v]] = by_core[i]
         place[v] += 1
-    count = total - n  # a part feeds its instruction
+    groups = total - n  # a part feeds its instruction
     for v in range(n):
         for i in range(begin[v], begin[v + 1]):
-            count += i == begin[v] or at[order[i]] != at[order[i - 1]]
-    groups, fed = np.empty((count, 4), np.int32), np.empty(m + total - n, np.int32)
+            groups += i == begin[v] or at[order[i]] != at[order[i - 1]]
+    first_group, group_core = np.empty(total + 1, np.int32), np.empty(groups, np.int32)
+    group_node, first_fed = np.empty(groups, np.int32), np.empty(groups + 1, np.int32)
+    fed, needs = np.empty(m + total - n, np.int32), np.zeros(total, np.int32)
     node, group, end = 0, 0, 0
     for v in range(n):
         while node < node_of[v]:
-            nodes[node, FIRST_GROUP] = group
-            groups[group, GROUP_CORE], groups[group, GROUP_NODE] = home[v], node
-            groups[group, FIRST_FED], groups[group, END_FED], fed[end] = end, end + 1, node_of[v]
-            nodes[node_of[v], NEEDS] += 1
+            first_group[node], group_core[group], group_node[group] = group, home[v], node
+            first_fed[group], fed[end] = end, node_of[v]
+            needs[node_of[v]] += 1
             node, group, end = node + 1, group + 1, end + 1
-        nodes[node, FIRST_GROUP] = group
+        first_group[node] = group
         for i in range(begin[v], begin[v + 1]):
             edge = order[i]
             if i == begin[v] or at[edge] != at[order[i - 1]]:
-                groups[group, GROUP_CORE], groups[group, GROUP_NODE], groups[group, FIRST_FED] = at[edge], node, end
+                group_core[group], group_node[group], first_fed[group] = at[edge], node, end
                 group += 1
             fed[end] = consumer[edge]
-            nodes[consumer[edge], NEEDS] += 1
+            needs[consumer[edge]] += 1
             end += 1
-            groups[group - 1, END_FED] = end
         node += 1
-    nodes[total, FIRST_GROUP] = group
-    return groups, fed
+    first_group[total], first_fed[groups] = group, end
+    return first_group, group_core, group_node, first_fed, fed, needs
 
 
 __all__ = ["Plan", "plan_of", "size_of"]

@@ -10,7 +10,7 @@ from tracecut.support.arrays import Ints
 
 
 @njit(cache=True, nogil=True)
-def push(heap: Ints, base: int, ready: Ints, core: int, node: Any) -> None:
+def push(heap: Ints, base: int, ready: Ints, core: int, node: int) -> None:
     place: Any = np.int64(ready[core])
     ready[core] += 1
     while place > 0:

@@ -9,17 +9,18 @@ from __future__ import annotations
 from typing import Any
 
 from numba import njit
+from tracecut.ir.machine.routes import Routes
 from tracecut.support.arrays import Ints, Longs
 
-from .caches import BUSY, FREE, LOAD, MEMORY, NODE, OTHER
+from .caches import BUSY, FREE, LOAD, MEMORY, NODE, OTHER, Caches, ask
 
+WHEEL = 1 << 12  # cycles; what is due later goes around more than once
 NONE = -1
 ASKS, LOOKS, SENT_ON, FETCHES, ANSWERED, ARRIVED = range(6)  # stages; the even ones are legs
 WAITS, TRAVELS, DONE = range(3)
-# Columns of a request, beside TURNS of `wheel` (of free places: the next free one): the access that made it, which is
-# the first of those that wait for it; its line, whether it writes, where the line was found; stage; ends of its leg;
-# next one of its core.
-ACCESS_NODE, LINE, WRITES, WHERE, STAGE, FROM, TO, BESIDE = 0, *range(2, 9)
+# Columns of a request: the access that made it, which is the first of those that wait for it; its line, whether it
+# writes, where the line was found; stage; ends of its leg; next one in the wheel or free place; next one of its core.
+ACCESS_NODE, LINE, WRITES, WHERE, STAGE, FROM, TO, AFTER, BESIDE = range(9)
 FIELDS = 9
 
 
@@ -33,29 +34,22 @@ def under_way(requests: Ints, first: Any, line: Any) -> Any:
 
 
 @njit(nogil=True)
-def looks(requests: Ints, i: Any) -> Any:
-    """Whether one is at its slice, which looks for the line now."""
-    if requests[i, STAGE] == ASKS and requests[i, FROM] == requests[i, TO]:
-        requests[i, STAGE] = LOOKS
-    return requests[i, STAGE] == LOOKS
-
-
-@njit(nogil=True)
 def advance(
     requests: Ints,
     i: Any,
     now: Any,
-    mine: Any,
-    found: tuple[Any, Any, Any],
+    core: Any,
+    caches: Caches,
     waits: Longs,
     banks: Longs,
     bank: Any,
+    routes: Routes,
     nodes_of: Longs,
+    hop: Any,
 ) -> Any:
     """Take one as far as it comes in a cycle: (DONE, WAITS or TRAVELS, about to take a link; until when it waits).
 
-    `mine`: node of its core. `found`: by its slice, if that looked in this cycle, as `caches.ask` says. `waits`,
-    `banks`: members of `Caches`. `bank`: that of its line.
+    `waits`, `banks`: members of `caches`. `bank`: that of its line.
     """
     while True:
         stage = requests[i, STAGE]
@@ -67,10 +61,10 @@ def advance(
             requests[i, STAGE] += 1
             continue
         due = now
-        requests[i, FROM], requests[i, TO] = requests[i, TO], mine
+        requests[i, FROM], requests[i, TO] = requests[i, TO], nodes_of[core]
         requests[i, STAGE] = ANSWERED
         if stage == LOOKS:
-            where, owner, farthest = found
+            where, owner, farthest = ask(caches, routes, nodes_of, hop, core, requests[i, LINE], requests[i, WRITES])
             requests[i, WHERE] = where
             due += waits[1] + farthest
             if where == OTHER:

@@ -218,11 +218,13 @@ def test_a_line_that_is_waited_for_too_long() -> None:
 
 def test_cycles_that_add_up_to_too_many() -> None:
     machine = Machine.mesh(2, 1)
-    machine = replace(machine, network=Network("mesh", (2, 1), bandwidth=2.0**-10, flit=2**30 - 1))
+    machine = replace(machine, network=Network("mesh", (2, 1), bandwidth=2.0**-20, flit=2**30 - 1))
     found = run(graph_of(2, [(0, 1)]), [0, 1], [0, 1], machine)
-    assert found.time == 1 + 2 + (2**30 - 1) * 2**10 - 1 + 1
+    assert found.time == 1 + 2 + (2**30 - 1) * 2**20 - 1 + 1
     edges = [(i, 2000 + i) for i in range(2000)]
-    with pytest.raises(ArgumentError, match=r"mesh:2x1: the cycles of all .* may add up to 4.4e\+15, at most 4.4e\+12"):
+    with pytest.raises(
+        ArgumentError, match=r"mesh:2x1: the cycles of all .* may add up to 4.5e\+18, at most 2.31e\+18"
+    ):
         run(graph_of(4000, edges), [0] * 2000 + [1] * 2000, [0, 1], machine)
 
 
