@@ -38,6 +38,7 @@ from .entries.coordinate_lines import SHOWN, WHOLE, Chunk, line_of_entry
 from .entries.file_layouts import counted_chunks, edges_head, market_head
 from .entries.text_pieces import odd_byte, words_of
 from .entries.to_csr import GENERAL, to_csr
+from .file_endings import ending_of
 
 MOST_BYTES = 16 << 30
 
@@ -51,17 +52,7 @@ def read_graph(path: str | os.PathLike[str], *, unweighted: bool = False) -> Loc
     and what was expected there. O(bytes).
     """
     file = Path(path)
-    plain = file.name[:-3] if file.name.endswith(".gz") else file.name
-    ending = Path(plain).suffix.lower()
-    if file.is_dir():
-        raise ArgumentError(f"graph is the path {str(file)!r}: a folder, a file was expected")
-    if ending not in READERS:
-        raise ArgumentError(
-            f"graph is the path {str(file)!r}, whose ending is none of {', '.join(READERS)}",
-            hint="Rename the file, or read it and pass arrays.",
-        )
-    if not file.is_file():
-        raise ArgumentError(f"graph is the path {str(file)!r}: no such file")
+    ending = ending_of(file, READERS, "graph is the path", "arrays")
     if ending == ".npz":
         return _saved(file)
     try:

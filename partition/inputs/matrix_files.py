@@ -28,6 +28,7 @@ from .entries.adjacency_files import metis_head, read_adjacency
 from .entries.file_layouts import counted_chunks, edges_head, market_head
 from .entries.text_pieces import Told
 from .entries.to_csr import to_csr
+from .file_endings import ending_of
 from .progress_line import ProgressLine
 
 if TYPE_CHECKING:
@@ -60,17 +61,7 @@ def read_matrix(
     """
     file = Path(path)
     budget = None if memory is None else BYTES.value("memory", memory) if not isinstance(memory, str) else _read(memory)
-    plain = file.name[:-3] if file.name.endswith(".gz") else file.name
-    ending = Path(plain).suffix.lower()
-    if file.is_dir():
-        raise ArgumentError(f"the path {str(file)!r}: a folder, a file was expected")
-    if ending not in ENDINGS or (ending == ".npz" and plain != file.name):
-        raise ArgumentError(
-            f"the path {str(file)!r}, whose ending is none of {', '.join(ENDINGS)}",
-            hint="Rename the file, or read it and pass a scipy.sparse matrix.",
-        )
-    if not file.is_file():
-        raise ArgumentError(f"the path {str(file)!r}: no such file")
+    ending = ending_of(file, ENDINGS, "the path", "a scipy.sparse matrix")
     if ending == ".npz":
         return _saved(file)
     with ProgressLine(f"reading {file.name}") as line:
