@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,10 +17,8 @@ from functools import cached_property
 from tracecut.codegen.schedule.guards.differences import other_number
 from tracecut.support.errors import ArtefactError
 from tracecut.support.process.load_and_run import (
-    at_exit,
     borrowed_environment,
     own_signals,
-    run_main,
     thread_count,
 )
 from tracecut.tracer.runtime.hook_slots import named_numbers, number_of
@@ -32,7 +29,7 @@ from .run_summary import run_summary, told, why_closed
 
 TYPE_CHECKING = False  # as in `typing`
 if TYPE_CHECKING:
-    from typing import Any, NoReturn, Protocol
+    from typing import Any, Protocol
 
     from .active_layouts import ActiveLayouts
     from .executor import Executor
@@ -327,48 +324,3 @@ def loading() -> Iterator[None]:
             yield
     finally:
         sys.dont_write_bytecode = keep
-
-
-def run_listed(
-    library: ctypes.CDLL,
-    listed: Sequence[Mapping[str, Any]],
-    names: Sequence[str],
-    words: Sequence[str],
-    place: int,
-    *,
-    cpus: Sequence[int],
-    verbose: bool,
-    enabled: bool,
-    inspects: bool = True,
-    read: Callable[[str], bytes],
-    load: Callable[[LightHost, Callable[[str], None]], Host],
-    report: Callable[[dict[str, Any]], None],
-) -> NoReturn:
-    """Run a woven program in this process, its scopes described by their listing. `place`: address of its argv."""
-    said: set[str] = set()
-
-    def say(text: str) -> None:
-        if verbose and text not in said:
-            said.add(text)
-            with contextlib.suppress(OSError):
-                os.write(2, f"tracecut: {text}\n".encode())
-
-    host = LightHost(
-        library,
-        listed,
-        names,
-        cpus,
-        say=say,
-        read=read,
-        load=lambda host: load(host, say),
-        inspects=inspects,
-        enabled=enabled,
-    )
-    started, process = time.perf_counter(), os.getpid()
-
-    def over() -> None:
-        if os.getpid() == process:  # a child of the program has nothing to tell
-            report({**host.summary(), "seconds": time.perf_counter() - started})
-
-    at_exit(over)
-    run_main(library, words, place)

@@ -16,7 +16,8 @@ from typing import Any
 
 from tracecut.codegen.host.region_library import batch_regions
 from tracecut.codegen.runtime.host import Host
-from tracecut.codegen.runtime.light_host import LightHost, run_listed
+from tracecut.codegen.runtime.light_host import LightHost
+from tracecut.codegen.runtime.run_listed import run_listed
 from tracecut.codegen.runtime.schedule_file import ScopeFile
 from tracecut.codegen.runtime.schedule_listing import first_look
 from tracecut.codegen.schedule.plan.range_function import Outlined

@@ -113,7 +113,7 @@ def run_output(
             _run_original(program, argv, f"{why}: it runs" if verbose else "")
         import ctypes
 
-        from tracecut.codegen.runtime.light_host import run_listed
+        from tracecut.codegen.runtime.run_listed import run_listed
         from tracecut.support.process.program_identity import become
 
         # absolute: the program may change its folder, and a library name without a slash is searched in system folders
