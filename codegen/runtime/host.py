@@ -8,8 +8,9 @@ loops then run.
 from __future__ import annotations
 
 import ctypes
+import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,7 @@ from tracecut.tracer.runtime.hook_slots import named_numbers
 from tracecut.tracer.runtime.hooks import ENTER, LEAVE, MISMATCH, PAUSE, PROBE, TRAPS, Tables, mismatch
 
 from .active_layouts import ActiveLayouts
+from .coming_schedule import ComingSchedule, in_memory
 from .executor import Executor
 from .pauses import FINAL, MOVED, Pause
 from .region_codes import region_codes
@@ -54,6 +56,7 @@ class ScopeState:
     schedule: Schedule
     secret: Secret
     pause: Pause
+    coming: ComingSchedule
     executor: Executor | None = None
     entries: int = 0
     used: int = 0
@@ -73,6 +76,7 @@ class Host:
         cpus: CPUs of the threads, the first is the program's own. say: where remarks go.
         enabled: False runs the original loops and only measures.
         inspect: makes a schedule for new input, or raises; None never inspects.
+        beside: has that done in a child while the program goes on (`reinspect.inspect_beside`).
         front: what has answered the hooks until now; this host takes over.
     """
 
@@ -86,16 +90,21 @@ class Host:
         say: Callable[[str], None],
         enabled: bool = True,
         inspect: Callable[..., Schedule | None] | None = None,
+        beside: Callable[..., Iterable[bytes]] | None = None,
         front: LightHost | None = None,
     ) -> None:
         self.library = library
         self.objects = LiveObjects(library, names)
+        count = max([0, *(number + 1 for scope in scopes for number in scope.numbers.values())])
+        numbers = max([0, *(scope.number + 1 for scope in scopes)])
+        self.tables = Tables(library, count, numbers) if front is None else front.tables
         self.scopes = {
             scope.number: ScopeState(
                 scope,
                 scope.schedule,
                 scope.key,
                 Pause(scope.number, scope.main, tuple(scope.numbers.values()), scope.pays_after),
+                ComingSchedule(scope.number, scope.main, bool(scope.options["single"]), self.tables.probes, say),
                 used_rows=scope.used_rows,
             )
             for scope in scopes
@@ -103,10 +112,8 @@ class Host:
         self.owner = {number: scope for scope in scopes for number in scope.numbers.values()}
         self.say = say
         self.secret = Secret.draw()  # of the schedules that are made in this run
-        self.inspect = inspect
-        count = max([0, *(number + 1 for scope in scopes for number in scope.numbers.values())])
-        numbers = max([0, *(scope.number + 1 for scope in scopes)])
-        self.tables = Tables(library, count, numbers) if front is None else front.tables
+        self.inspect, self.beside = inspect, beside
+        self.allowed = os.sched_getaffinity(0) if front is None else front.allowed
         self.states, self.probes = self.tables.states, self.tables.probes
         self.layouts = ActiveLayouts(library, self.tables, cpus) if front is None else front.layouts
         self.native = self.layouts.native
@@ -133,6 +140,16 @@ class Host:
         """The main region of a scope is about to run on new input for the second time."""
         self._probe(region)
 
+    def inspected(self, number: int, raw: Sequence[int], per_call: float) -> Iterable[bytes]:
+        """In a child of the program: a schedule for new input, as `coming_schedule.packed` has it, or raises."""
+        assert self.beside is not None
+        return self.beside(self, number, raw, per_call)
+
+    def close(self) -> None:
+        """The program is at its end."""
+        for state in self.scopes.values():
+            state.coming.stop()
+
     def expect(self, number: int, raw: Sequence[int], why: str, declined: int, spent: int) -> None:
         """Input for which the schedule cannot be used has been seen before this host was there."""
         state = self.scopes[number]
@@ -156,10 +173,14 @@ class Host:
     def _try_enter(self, state: ScopeState, pointer: Any) -> None:
         file = state.file
         raw = state.pause.raw = [int(pointer[place]) for place in range(len(file.values))]
+        self._hear(state)
         numbers, why = self._use(state, raw, None)
         if not why:
             return
         state.refused = why
+        if state.coming.awaited:
+            state.coming.ask_later()
+            return
         if self.inspect is None:
             self.say(f"scope {file.number}: {why}; the original order runs")
             return
@@ -229,6 +250,7 @@ class Host:
         self._off(state)
         if final:
             state.waiting, state.refused = None, FINAL
+            state.coming.stop()
         elif was:
             state.refused = state.pause.exit(self.tables)
         state.nanoseconds += time.perf_counter_ns() - start
@@ -251,6 +273,8 @@ class Host:
         try:
             if state.pause.waiting:
                 self._resume(state)
+            elif state.coming.awaited:
+                self._adopt(state)
             elif state.waiting is not None:
                 numbers, why, declined, spent = state.waiting
                 state.waiting = None
@@ -264,9 +288,11 @@ class Host:
 
     def _inspect_now(self, state: ScopeState, numbers: dict[str, int | float], why: str, per_call: float) -> None:
         assert self.inspect is not None
-        memory, numbers = self._look(state, numbers, whole=True)
-        placed = place_pointers(memory, pointer_values(state.file.nest, memory, numbers))
-        require_own({(found[0].base, found[0].size) for found in placed if found is not None})
+        if self.beside is not None and why not in state.coming.settled:
+            number, raw = state.file.number, list(state.pause.raw)
+            if state.coming.begin(lambda: self.inspected(number, raw, per_call), self.allowed, why, per_call):
+                return
+        _, memory, numbers = self.look(state.file.number, state.pause.raw)
         before = thread_count()
         try:
             fresh = self.inspect(self, state, numbers, memory, why, per_call)
@@ -279,6 +305,37 @@ class Host:
             state.schedule, state.secret, state.executor = fresh, self.secret, None
             state.used_rows = fresh.meta.get("used_rows", {})
             self._activate(state, found, memory, numbers, state.pause.raw)
+
+    def look(self, number: int, raw: Sequence[int]) -> tuple[ScopeFile, Memory, dict[str, int | float]]:
+        """A scope, and all that an inspection of it may read. Raises UnsupportedError for memory that others share."""
+        state = self.scopes[number]
+        memory, numbers = self._look(state, named_numbers(state.file.values, raw), whole=True)
+        placed = place_pointers(memory, pointer_values(state.file.nest, memory, numbers))
+        require_own({(found[0].base, found[0].size) for found in placed if found is not None})
+        return state.file, memory, numbers
+
+    def _adopt(self, state: ScopeState) -> None:
+        """Put the schedule in force that was made beside the program, if it is there and the scope itself asks."""
+        if self.tables.depth[state.file.number] == 1 and self._hear(state):
+            self._off(state)
+            _, state.refused = self._use(state, state.pause.raw, None)
+            if state.refused:
+                self.say(f"scope {state.file.number}: {state.refused}; the original order runs")
+        state.coming.ask_later()
+
+    def _hear(self, state: ScopeState) -> bool:
+        """Whether a new schedule has come from beside the program."""
+        found = state.coming.take()
+        if found is None:
+            return False
+        handle = in_memory(found[1])
+        try:
+            fresh = ScopeFile.load(f"/proc/self/fd/{handle}")
+        finally:
+            os.close(handle)
+        state.schedule, state.secret, state.executor = fresh.schedule, fresh.key, None
+        state.used_rows = fresh.used_rows
+        return True
 
     def _check(
         self, state: ScopeState, schedule: Schedule, secret: Secret, memory: Memory, numbers: Mapping[str, int | float]

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from tracecut.codegen.schedule.guards.differences import other_number
@@ -24,6 +25,7 @@ from tracecut.support.process.load_and_run import (
 from tracecut.tracer.runtime.hook_slots import named_numbers, number_of
 from tracecut.tracer.runtime.hooks import ENTER, LEAVE, MISMATCH, PAUSE, PROBE, TRAPS, Tables, mismatch
 
+from .coming_schedule import ComingSchedule
 from .pauses import FINAL, MOVED, Pause
 from .run_summary import run_summary, told, why_closed
 
@@ -44,6 +46,8 @@ if TYPE_CHECKING:
         def expect(self, number: int, raw: Sequence[int], why: str, declined: int, spent: int) -> None: ...
         def enter(self, number: int, pointer: Any) -> None: ...
         def probe(self, region: int) -> None: ...
+        def inspected(self, number: int, raw: Sequence[int], per_call: float) -> Iterable[bytes]: ...
+        def close(self) -> None: ...
         def summary(self) -> dict[str, Any]: ...
 
 
@@ -54,7 +58,7 @@ Load = Callable[["LightHost"], "Host"]
 class Scope:
     """A layout scope as the listing describes it (`schedule_listing.py`), and what happened to it."""
 
-    def __init__(self, listed: Mapping[str, Any]) -> None:
+    def __init__(self, listed: Mapping[str, Any], tables: Tables, say: Callable[[str], None]) -> None:
         self.listed = listed
         self.entries = 0
         self.used = 0
@@ -63,10 +67,11 @@ class Scope:
         self.refused = ""
         self.saved: SavedSchedule | None = None
         self.executor: Executor | None = None
-        self.settled: set[str] = set()  # reasons for which no inspection will pay
         self.seen: tuple[list[int], str, int, int] | None = None  # slots, why, declined and nanoseconds before
         regions = tuple(int(number) for number in listed["regions"].values())
-        self.pause = Pause(int(listed["number"]), int(listed["main"]), regions, float(listed["pays_after"]))
+        number, main = int(listed["number"]), int(listed["main"])
+        self.pause = Pause(number, main, regions, float(listed["pays_after"]))
+        self.coming = ComingSchedule(number, main, bool(listed["single"]), tables.probes, say)
 
 
 class LightHost:
@@ -98,10 +103,14 @@ class LightHost:
         self.say = say
         self.inspects = inspects
         self.enabled = enabled
-        self.scopes = {int(item["number"]): Scope(item) for item in listed}
+        numbers = [
+            [number for item in listed for number in item["regions"].values()],
+            [item["number"] for item in listed],
+        ]
+        self.tables = Tables(library, *(max([-1, *found]) + 1 for found in numbers))
+        self.scopes = {int(item["number"]): Scope(item, self.tables, say) for item in listed}
         self.owner = {number: scope for scope in self.scopes.values() for number in scope.listed["regions"].values()}
-        counts = (max([0, *(number + 1 for number in known)]) for known in (self.owner, self.scopes))
-        self.tables = Tables(library, *counts)
+        self.allowed = os.sched_getaffinity(0)
         self.host: Host | None = None
         self.broken = ""
         self._load, self._read = load, read
@@ -124,7 +133,8 @@ class LightHost:
         start = time.perf_counter_ns()
         scope.entries += 1
         try:
-            raw = [int(pointer[place]) for place in range(len(scope.listed["values"]))]
+            raw = scope.pause.raw = [int(pointer[place]) for place in range(len(scope.listed["values"]))]
+            self._hear(scope)
             closed = TRAPS if traps else self._closed() or scope.pause.too_costly
             why = closed or self._other_number(scope, raw) or self._use(scope, raw, number, pointer)
             if why:
@@ -149,16 +159,19 @@ class LightHost:
     def _decline(self, scope: Scope, raw: list[int], why: str, pointer: Any, *, final: bool) -> None:
         """The original loops run; the first sweep tells how long they take, and so whether an inspection may pay."""
         scope.refused = why
+        if scope.coming.awaited:
+            scope.coming.ask_later()
+            return
         region = int(scope.listed["main"])
         times = self.tables.states[region]
         before, scope.seen = scope.seen, (raw, why, times.declined, times.original_nanoseconds)
-        if final or not self.inspects or why in scope.settled:
+        if final or not self.inspects or why in scope.coming.settled:
             self.say(f"scope {scope.listed['number']}: {why}; the original order runs")
         elif scope.listed["single"]:
             self.tables.probes[region] = 2
         elif before is not None and times.declined > before[2]:
             per_call = (times.original_nanoseconds - before[3]) / (times.declined - before[2])
-            if self._may_pay(scope, raw, why, per_call):
+            if self._may_pay(scope, raw, why, per_call) and not self._inspect_beside(scope, raw, why, per_call):
                 host = self._bring(scope, entered=True)
                 host.expect(int(scope.listed["number"]), *before)
                 host.enter(int(scope.listed["number"]), pointer)
@@ -170,11 +183,13 @@ class LightHost:
         try:
             if scope.pause.waiting:
                 self._resume(scope, int(scope.listed["number"]))
+            elif scope.coming.awaited:
+                self._adopt(scope)
             elif scope.seen is not None:
                 (raw, why, declined, spent), scope.seen = scope.seen, None
                 times = self.tables.states[region]
                 per_call = (times.original_nanoseconds - spent) / max(1, times.declined - declined)
-                if self._may_pay(scope, raw, why, per_call):
+                if self._may_pay(scope, raw, why, per_call) and not self._inspect_beside(scope, raw, why, per_call):
                     host = self._bring(scope, entered=False)
                     host.expect(int(scope.listed["number"]), raw, why, declined, spent)
                     host.probe(region)
@@ -196,6 +211,7 @@ class LightHost:
         self._off(scope)
         if final:
             scope.seen, scope.refused = None, FINAL
+            scope.coming.stop()
         elif was:
             scope.refused = scope.pause.exit(self.tables)
         scope.nanoseconds += time.perf_counter_ns() - start
@@ -238,10 +254,48 @@ class LightHost:
             sweeps = abs(bound - first) / max(1, abs(step)) + 1
         if sweeps is None or per_call * (sweeps - 1) >= LOADING:
             return True
-        scope.settled.add(why)
+        scope.coming.settled.add(why)
         left = max(0.0, per_call * (sweeps - 1) / 1e9)
         self.say(f"scope {scope.listed['number']}: {why}; {left:.2g} s are left of its loop: no inspection can pay")
         return False
+
+    def _inspect_beside(self, scope: Scope, raw: list[int], why: str, per_call: float) -> bool:
+        """Begin an inspection that the program need not wait for, if this host can use what comes of it."""
+        if not scope.listed["complete"]:
+            return False
+
+        def work() -> Iterable[bytes]:
+            return self._bring(scope, entered=False).inspected(int(scope.listed["number"]), raw, per_call)
+
+        return scope.coming.begin(work, self.allowed, why, per_call)
+
+    def _adopt(self, scope: Scope) -> None:
+        """Put the schedule in force that was made beside the program, if it is there and the scope itself asks."""
+        number = int(scope.listed["number"])
+        if self.tables.depth[number] == 1 and self._hear(scope):
+            self._off(scope)
+            scope.refused = self._closed() or self._use(scope, scope.pause.raw, number, None)
+            if scope.refused:
+                self.say(f"scope {number}: {scope.refused}; the original order runs")
+        scope.coming.ask_later()
+
+    def _hear(self, scope: Scope) -> bool:
+        """Whether a new schedule has come from beside the program."""
+        found = scope.coming.take()
+        if found is None:
+            return False
+        from .saved_schedule import SavedSchedule
+
+        scope.listed, data = found
+        scope.saved, scope.executor = SavedSchedule(scope.listed, self.library, self.names, lambda _: data), None
+        return True
+
+    def close(self) -> None:
+        """The program is at its end."""
+        for scope in self.scopes.values():
+            scope.coming.stop()
+        if self.host is not None:
+            self.host.close()
 
     def _give_up(self, scope: Scope, error: Exception) -> None:
         """Nothing of the layout stays behind. Files that are damaged will be at the next entry, too."""

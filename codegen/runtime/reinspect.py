@@ -1,21 +1,25 @@
 """Re-inspection of a scope in the running program, for input that its saved schedule does not fit.
 
-The same steps as during optimization, on live memory. The code is already compiled, so a plan that needs different code
-is refused.
+The same steps as during optimization, on live memory, while the program waits or beside it
+(`coming_schedule.py`). The code is already compiled, so a plan that needs different code is refused.
 """
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tracecut.codegen.schedule.schedule import Schedule
 from tracecut.support.errors import UnsupportedError
+from tracecut.support.process.beside import IDLE
 from tracecut.tracer.legality.evaluate import Evaluation
 from tracecut.tracer.legality.iteration_domains import steps_around
 from tracecut.tracer.legality.memory import Memory
 
+from .coming_schedule import packed
 from .schedule_file import ScopeFile
 
 if TYPE_CHECKING:
@@ -63,8 +67,40 @@ class Reinspector:
         return schedule
 
 
-def expected_gain(file: ScopeFile, numbers: Mapping[str, int | float], memory: Memory, per_call: float) -> str | None:
-    """None when an inspection is expected to pay, else why not."""
+def inspect_beside(host: Host, number: int, raw: Sequence[int], per_call: float) -> Iterable[bytes]:
+    """In a child of the program: the listing's entry and the file of a schedule for the present input.
+
+    Where it would not pay if the program waited, it only gets the time that nobody else wants.
+
+    Args:
+        number: of the scope. raw: the values that it was entered with. per_call: as for `Reinspector`.
+
+    Raises UnsupportedError when it cannot be made, or would be there too late to pay.
+    """
+    from .schedule_listing import first_look
+
+    file, memory, numbers = host.look(number, raw)
+    worth = expected_gain(file, numbers, memory, per_call, beside=True)
+    if worth is not None:
+        raise UnsupportedError(worth)
+    if expected_gain(file, numbers, memory, per_call) is not None:
+        os.nice(IDLE)
+    schedule = inspect_again(host, file, numbers, memory)
+    made = replace(file, schedule=schedule, key=host.secret, used_rows=schedule.meta.get("used_rows", {}))
+    handle = os.memfd_create("schedule")
+    path = made.save(f"/proc/self/fd/{handle}")
+    return packed(first_look(made, path.name, path.parent), path.read_bytes())
+
+
+def expected_gain(
+    file: ScopeFile,
+    numbers: Mapping[str, int | float],
+    memory: Memory,
+    per_call: float,
+    *,
+    beside: bool = False,
+) -> str | None:
+    """None when an inspection is expected to pay, else why not. `beside`: sweeps go on while it is made."""
     costs = file.costs
     single, region = bool(file.options["single"]), int(file.options["region"])
     steps = steps_around(file.nest, region) if single else frozenset[int]()
@@ -73,9 +109,10 @@ def expected_gain(file: ScopeFile, numbers: Mapping[str, int | float], memory: M
         return "the size of its loop is not known"
     saved = per_call - costs["optimized"] * domain.size
     sweeps = expected_sweeps(file, numbers, memory) - 1
-    price = MARGIN * costs["inspect"] * domain.size + costs["copy"] * domain.size
+    inspection, copies = costs["inspect"] * domain.size, costs["copy"] * domain.size
     if saved <= 0:
         return "the original order is as fast as a new one"
+    price = copies + (inspection / max(1.0, per_call) * saved if beside else MARGIN * inspection)
     if sweeps * saved < price:
         return f"an inspection would pay after {price / saved:.0f} sweeps, {max(sweeps, 0):.0f} are expected"
     return None

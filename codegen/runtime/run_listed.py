@@ -58,6 +58,7 @@ def run_listed(
 
     def over() -> None:
         if os.getpid() == process:  # a child of the program has nothing to tell
+            host.close()
             report({**host.summary(), "seconds": time.perf_counter() - started})
 
     at_exit(over)

@@ -79,9 +79,13 @@ def run_woven(
     cpus: Sequence[int] = (0,),
     seconds: float = SECONDS,
     inspect: Any = None,
+    beside: Any = None,
     enabled: bool = True,
 ) -> Ran:
-    """Run a woven program to its end in a child: as `tracecut run` does, or with `inspect` by the full host alone."""
+    """Run a woven program to its end in a child: as `tracecut run` does, or with `inspect` by the full host alone.
+
+    `beside`: what makes a schedule for new input beside the program, asked by the host of a run.
+    """
     library, scopes, names = made
     folder = program.folder
     out, err, report = folder / "run.out", folder / "run.err", folder / "run.json"
@@ -102,7 +106,7 @@ def run_woven(
                 os.dup2(os.open(path, flags, 0o600), number)
             if inspect is not None:
                 _run_by_host(library, scopes, names, words, cpus, enabled, inspect, lambda found: _write(report, found))
-            _run_listed(library, scopes, names, words, cpus, enabled, lambda found: _write(report, found))
+            _run_listed(library, scopes, names, words, cpus, enabled, beside, lambda found: _write(report, found))
         except BaseException:
             os.write(2, traceback.format_exc().encode())
         finally:
@@ -157,6 +161,7 @@ def _run_listed(
     words: Sequence[str],
     cpus: Sequence[int],
     enabled: bool,
+    beside: Any,
     report: Callable[[dict[str, Any]], None],
 ) -> None:
     """Run a woven program by the listing of its schedules."""
@@ -166,7 +171,7 @@ def _run_listed(
     loaded = load_library(library)
 
     def load(front: LightHost, say: Callable[[str], None]) -> Host:
-        return Host(loaded, scopes, names, cpus, say=say, front=front)
+        return Host(loaded, scopes, names, cpus, say=say, beside=beside, front=front)
 
     run_listed(
         loaded,
@@ -177,7 +182,7 @@ def _run_listed(
         cpus=cpus,
         verbose=True,
         enabled=enabled,
-        inspects=False,
+        inspects=beside is not None,
         read=lambda name: (folder / name).read_bytes(),
         load=load,
         report=report,

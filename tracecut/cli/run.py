@@ -144,15 +144,15 @@ def run_output(
 
     def load(front: LightHost, say: Callable[[str], None]) -> Host:
         from tracecut.codegen.runtime.host import Host
-        from tracecut.codegen.runtime.reinspect import Reinspector
+        from tracecut.codegen.runtime.reinspect import Reinspector, inspect_beside
         from tracecut.codegen.runtime.schedule_file import ScopeFile
 
         scopes = []
         for name in listing["scopes"]:
             read(name)
             scopes.append(ScopeFile.load(folder / name))
-        inspect = None if ordered else Reinspector()
-        return Host(library, scopes, listing["globals"], cpus, say=say, inspect=inspect, front=front)
+        inspect, beside = (None, None) if ordered else (Reinspector(), inspect_beside)
+        return Host(library, scopes, listing["globals"], cpus, say=say, inspect=inspect, beside=beside, front=front)
 
     def report(found: dict[str, Any]) -> None:
         if counters is None and not original:

@@ -68,11 +68,18 @@ def oddly() -> None:
 STARTS: dict[str, dict[str, Any]] = {
     "plainly": {"stdin": subprocess.DEVNULL},
     "oddly": {"preexec_fn": oddly, "env": {**os.environ, **VARIABLES}},
+    # the program waits for an inspection
+    "on one CPU": {"preexec_fn": lambda: os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})},
 }
 # Kind of result, input, way of starting it. What is inspected anew is so on other input; one way of starting is enough.
 CASES = [
-    *((kind, mode, start) for kind in ("1 thread", "2 threads") for mode in ("same", "other") for start in STARTS),
-    ("1 thread, inspected anew", "other", "plainly"),
+    *(
+        (kind, mode, start)
+        for kind in ("1 thread", "2 threads")
+        for mode in ("same", "other")
+        for start in ("plainly", "oddly")
+    ),
+    ("1 thread, inspected anew", "other", "on one CPU"),
 ]
 
 

@@ -1,0 +1,177 @@
+"""A schedule that is made beside the running program: it changes nothing but the time that the program takes."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tracecut.codegen.runtime import coming_schedule, light_host
+from tracecut.codegen.runtime.coming_schedule import LEAST, SHARE, calls_until_asked
+from tracecut.codegen.runtime.reinspect import inspect_beside
+from tracecut.codegen.runtime.schedule_file import ScopeFile
+from tracecut.support.errors import UnsupportedError
+from tracecut.support.process.beside import Beside
+from tracecut.support.process.runner import Limits, run
+
+from tracecut.pipeline.stages.tune import scope_exits
+
+from ...waiting import HUNG
+from ..harness import Inspected, Program
+from ..woven_programs import Ran, run_woven, woven
+
+STEPS = 40
+FREE = {"original": 5.0, "optimized": 0.0, "inspect": 0.0, "copy": 0.0, "sweeps": 1.0}
+Made = tuple[Path, list[ScopeFile], list[str]]
+
+
+@pytest.fixture(scope="module")
+def item(program: Callable[[str], Program]) -> Inspected:
+    """The edges over all steps, with what happens in one of them as an exit."""
+    subject = program("beside")
+    region = subject.loop("beside")
+    scope = subject.scopes_of(region)[0]
+    for exits, _ in scope_exits(subject.compiled.analysis, subject.traced, scope, region):
+        try:
+            found = subject.inspect_in("beside", region, scope, exits)
+        except UnsupportedError:
+            continue
+        if found.inspection.gathered(region) == (2, 0):
+            return found
+    raise AssertionError("nothing can be moved over all steps")
+
+
+@pytest.fixture(scope="module")
+def made(item: Inspected) -> Made:
+    library, scopes, names = woven([item], [item.schedule(item.random(1))], name="beside")
+    return library, [replace(scope, costs=FREE) for scope in scopes], names
+
+
+@pytest.fixture
+def asked_after(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Has the new schedule asked for after so many sweeps, and waited for then."""
+    monkeypatch.setattr(light_host, "LOADING", 0.0)
+    poll = Beside.poll
+
+    def waits(beside: Beside) -> bytes | str | None:
+        while (found := poll(beside)) is None:
+            time.sleep(0.005)
+        return found
+
+    def after(sweeps: int) -> None:
+        monkeypatch.setattr(coming_schedule, "calls_until_asked", lambda *_: sweeps)
+        monkeypatch.setattr(Beside, "poll", waits)
+
+    return after
+
+
+def compared(subject: Program, made: Made, *words: str, beside: Any = inspect_beside) -> Ran:
+    """A run that does what the original program does."""
+    ran = run_woven(subject, made, argv=words, beside=beside)
+    native = run([subject.compiled.native, *words], folder=subject.folder, name="native", limits=Limits(HUNG))
+    assert (ran.code, ran.stdout) == (native.returncode, native.stdout.read_bytes())
+    return ran
+
+
+def counts(ran: Ran, item: Inspected) -> tuple[int, int]:
+    """(sweeps in a new order, sweeps in the original one)."""
+    found = ran.report["regions"][str(item.region)]
+    return found["calls"], found["declined"]
+
+
+@pytest.mark.parametrize("sweeps", [1, 2, 7, STEPS - 2])
+def test_it_comes_into_force_between_any_two_sweeps(
+    item: Inspected, made: Made, asked_after: Callable[[int], None], sweeps: int
+) -> None:
+    asked_after(sweeps)
+    ran = compared(item.program, made, "other")
+    assert "inspected anew beside the program" in ran.stderr
+    assert counts(ran, item) == (STEPS - 1 - sweeps, 1 + sweeps)  # it begins before the second sweep
+
+
+def test_the_program_does_not_wait_for_it(item: Inspected, made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: object) -> Iterable[bytes]:
+        (item.program.folder / "inspector").write_text(str(os.getpid()))
+        while True:
+            time.sleep(1)
+
+    monkeypatch.setattr(light_host, "LOADING", 0.0)
+    monkeypatch.setattr(coming_schedule, "calls_until_asked", lambda *_: 1)
+    for how in ("other", "exit", "kill", "exec"):
+        ran = compared(item.program, made, how, "20", beside=never)
+        assert "beside" not in ran.stderr
+        if ran.report["regions"]:
+            assert counts(ran, item) == (0, STEPS if how == "other" else 21)
+        mark = item.program.folder / "inspector"
+        if mark.exists():  # it had got so far when the program ended
+            end = time.monotonic() + HUNG
+            while _alive(int(mark.read_text())) and time.monotonic() < end:
+                time.sleep(0.02)
+            assert not _alive(int(mark.read_text()))
+            mark.unlink()
+
+
+def _alive(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def test_children_of_the_program_are_its_own(item: Inspected, made: Made, asked_after: Callable[[int], None]) -> None:
+    for sweeps in (1, 10, 30):
+        asked_after(sweeps)
+        ran = compared(item.program, made, "fork", "20")
+        assert ran.stdout.startswith(b"1 7 -1\n")
+        assert counts(ran, item) == (STEPS - 1 - sweeps, 1 + sweeps)
+
+
+def test_input_that_changes_while_it_is_made_is_met_by_the_guard(
+    item: Inspected, made: Made, asked_after: Callable[[int], None]
+) -> None:
+    asked_after(20)
+    ran = compared(item.program, made, "rewrite", "10")
+    assert ran.stderr.count("inspected anew beside the program") == 1
+    assert "the original order runs" in ran.stderr and counts(ran, item) == (0, STEPS)
+    ran = compared(item.program, made, "rewrite", "30")
+    assert counts(ran, item) == (10, STEPS - 10)  # from the 22nd sweep on, to the 31st, behind which the input changes
+
+
+def test_what_fails_beside_the_program_is_told(item: Inspected, made: Made, asked_after: Callable[[int], None]) -> None:
+    def refused(*_: object) -> Iterable[bytes]:
+        raise UnsupportedError("nothing is known of it")
+
+    def killed(*_: object) -> Iterable[bytes]:
+        os.kill(os.getpid(), 9)
+        return ()
+
+    asked_after(3)
+    for how, told in ((refused, "nothing is known of it"), (killed, "it was ended")):
+        ran = compared(item.program, made, "other", beside=how)
+        assert f"it was not inspected anew: {told}" in ran.stderr
+        assert counts(ran, item) == (0, STEPS)
+
+
+def test_what_would_come_too_late_is_not_made(item: Inspected, made: Made, asked_after: Callable[[int], None]) -> None:
+    library, scopes, names = made
+    slow = [replace(scope, costs={**FREE, "inspect": 1e9}) for scope in scopes]
+    asked_after(3)
+    ran = compared(item.program, (library, slow, names), "other")
+    assert "an inspection would pay after" in ran.stderr and counts(ran, item) == (0, STEPS)
+
+
+@given(st.floats(0, 1e4), st.floats(0.1, 1e12))
+def test_how_often_it_is_asked_for(seconds: float, per_call: float) -> None:
+    """Between two questions lie a twentieth of the time until now, but no less than a sweep and two milliseconds."""
+    calls = calls_until_asked(seconds, per_call)
+    wait = max(LEAST, SHARE * seconds) * 1e9
+    assert calls == 1 or calls == coming_schedule.MOST or (calls - 1) * per_call < wait * (1 + 1e-9)
+    assert calls == coming_schedule.MOST or calls * max(1.0, per_call) >= wait * (1 - 1e-9)
+    assert calls == math.floor(calls)
