@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
     from typing import Any
 
-LEAST = 0.002  # seconds between two questions; one takes some 20 microseconds
+LEAST = 0.005  # seconds between two questions; one takes some 20 microseconds
 SHARE = 0.05  # of the time that has passed: how long a schedule may lie there unasked for
+TRIED = 3  # sweeps after which a new order that is slower than the original one is left
 MOST = (1 << 31) - 1  # calls that a probe counts
 
 
@@ -37,7 +38,8 @@ class ComingSchedule:
         self._number, self._main, self._single = number, main, single
         self._probes, self._say = probes, say
         self._beside: Beside | None = None
-        self._why, self._per_call = "", 0.0
+        self._why, self.per_call = "", 0.0
+        self._tried: tuple[int, int] | None = None  # calls and nanoseconds of the main region before it was in force
         self.settled: set[str] = set()  # input for which no inspection will bring anything, as it was told
 
     @property
@@ -53,7 +55,7 @@ class ComingSchedule:
         """
         if self._beside is None and len(cpus) > 1:
             self._beside = Beside.start(work, cpus)
-            self._why, self._per_call = why, per_call
+            self._why, self.per_call = why, per_call
             self.ask_later()
         return self.awaited
 
@@ -61,7 +63,7 @@ class ComingSchedule:
         """Have the main region ask for it, if it is being made. A scope of one sweep asks when it is entered."""
         if self._beside is not None and self._single:
             seconds = time.perf_counter() - self._beside.started
-            self._probes[self._main] = calls_until_asked(seconds, self._per_call)
+            self._probes[self._main] = calls_until_asked(seconds, self.per_call)
 
     def take(self) -> tuple[dict[str, Any], bytes] | None:
         """Its entry in the listing and its file, once, when they are there."""
@@ -77,6 +79,26 @@ class ComingSchedule:
         self._say(f"{about}; inspected anew beside the program in {seconds:.2f} s")
         end = 8 + int.from_bytes(found[:8], "little")
         return json.loads(found[8:end]), found[end:]
+
+    def try_out(self, times: Any) -> None:
+        """It has come into force: have the main region say how long it takes. `times`: its counters (`hooks.py`)."""
+        if self._single:
+            self._tried = times.calls, times.nanoseconds
+            self._probes[self._main] = TRIED + 1
+
+    def slower(self, times: Any) -> bool:
+        """Whether the new order was tried out, and took longer than the original one."""
+        tried, self._tried = self._tried, None
+        if tried is None or times.calls == tried[0]:
+            return False
+        found = (times.nanoseconds - tried[1]) / (times.calls - tried[0])
+        if found <= self.per_call:
+            return False
+        self.settled.add(self._why)
+        self._say(
+            f"scope {self._number}: the new order takes {found / self.per_call:.2f} times as long as the original one"
+        )
+        return True
 
     def stop(self) -> None:
         """It is not wanted any more."""

@@ -11,7 +11,6 @@ import ctypes
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tracecut.codegen.schedule.guards.check_guard import check_guard
@@ -37,35 +36,15 @@ from tracecut.tracer.runtime.hooks import ENTER, LEAVE, MISMATCH, PAUSE, PROBE, 
 
 from .active_layouts import ActiveLayouts
 from .coming_schedule import ComingSchedule, in_memory
-from .executor import Executor
 from .pauses import FINAL, MOVED, Pause
 from .region_codes import region_codes
 from .run_summary import run_summary, told, why_closed
 from .schedule_file import ScopeFile
+from .scope_state import ScopeState
 from .shared_mappings import require_own
 
 if TYPE_CHECKING:
     from .light_host import LightHost
-
-
-@dataclass
-class ScopeState:
-    """A layout scope of the running program."""
-
-    file: ScopeFile
-    schedule: Schedule
-    secret: Secret
-    pause: Pause
-    coming: ComingSchedule
-    executor: Executor | None = None
-    entries: int = 0
-    used: int = 0
-    nanoseconds: int = 0
-    guard_nanoseconds: int = 0
-    refused: str = ""
-    waiting: tuple[dict[str, int | float], str, int, int] | None = None
-    used_rows: Mapping[str, Vector] = field(default_factory=dict)
-    rows: dict[str, Bytes] = field(default_factory=dict)  # copies of rows behind pointers, by name
 
 
 class Host:
@@ -275,6 +254,8 @@ class Host:
                 self._resume(state)
             elif state.coming.awaited:
                 self._adopt(state)
+            elif state.coming.slower(self.states[region]):
+                self._off(state)
             elif state.waiting is not None:
                 numbers, why, declined, spent = state.waiting
                 state.waiting = None
@@ -321,6 +302,8 @@ class Host:
             _, state.refused = self._use(state, state.pause.raw, None)
             if state.refused:
                 self.say(f"scope {state.file.number}: {state.refused}; the original order runs")
+            else:
+                state.coming.try_out(self.states[state.file.main])
         state.coming.ask_later()
 
     def _hear(self, state: ScopeState) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import math
 import os
 import sys
 import time
@@ -17,6 +18,7 @@ from functools import cached_property
 
 from tracecut.codegen.schedule.guards.differences import other_number
 from tracecut.support.errors import ArtefactError
+from tracecut.support.process.beside import price
 from tracecut.support.process.load_and_run import (
     borrowed_environment,
     own_signals,
@@ -25,8 +27,8 @@ from tracecut.support.process.load_and_run import (
 from tracecut.tracer.runtime.hook_slots import named_numbers, number_of
 from tracecut.tracer.runtime.hooks import ENTER, LEAVE, MISMATCH, PAUSE, PROBE, TRAPS, Tables, mismatch
 
-from .coming_schedule import ComingSchedule
-from .pauses import FINAL, MOVED, Pause
+from .listed_scope import ListedScope
+from .pauses import FINAL, MOVED
 from .run_summary import run_summary, told, why_closed
 
 TYPE_CHECKING = False  # as in `typing`
@@ -34,9 +36,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from .active_layouts import ActiveLayouts
-    from .executor import Executor
     from .run_summary import State
-    from .saved_schedule import SavedSchedule
 
     class Host(Protocol):
         """What looks at loops (`host.Host`)."""
@@ -51,27 +51,9 @@ if TYPE_CHECKING:
         def summary(self) -> dict[str, Any]: ...
 
 
-LOADING = 0.2e9  # nanoseconds that it takes to load what inspects
+LOADING = 0.4e9  # nanoseconds that it takes to load what inspects
+PRICES = 100  # the time that is left has to be so many times the price of a child
 Load = Callable[["LightHost"], "Host"]
-
-
-class Scope:
-    """A layout scope as the listing describes it (`schedule_listing.py`), and what happened to it."""
-
-    def __init__(self, listed: Mapping[str, Any], tables: Tables, say: Callable[[str], None]) -> None:
-        self.listed = listed
-        self.entries = 0
-        self.used = 0
-        self.nanoseconds = 0
-        self.guard_nanoseconds = 0
-        self.refused = ""
-        self.saved: SavedSchedule | None = None
-        self.executor: Executor | None = None
-        self.seen: tuple[list[int], str, int, int] | None = None  # slots, why, declined and nanoseconds before
-        regions = tuple(int(number) for number in listed["regions"].values())
-        number, main = int(listed["number"]), int(listed["main"])
-        self.pause = Pause(number, main, regions, float(listed["pays_after"]))
-        self.coming = ComingSchedule(number, main, bool(listed["single"]), tables.probes, say)
 
 
 class LightHost:
@@ -108,7 +90,7 @@ class LightHost:
             [item["number"] for item in listed],
         ]
         self.tables = Tables(library, *(max([-1, *found]) + 1 for found in numbers))
-        self.scopes = {int(item["number"]): Scope(item, self.tables, say) for item in listed}
+        self.scopes = {int(item["number"]): ListedScope(item, self.tables, say) for item in listed}
         self.owner = {number: scope for scope in self.scopes.values() for number in scope.listed["regions"].values()}
         self.allowed = os.sched_getaffinity(0)
         self.host: Host | None = None
@@ -134,6 +116,8 @@ class LightHost:
         scope.entries += 1
         try:
             raw = scope.pause.raw = [int(pointer[place]) for place in range(len(scope.listed["values"]))]
+            times = self.tables.states[int(scope.listed["main"])]
+            scope.before = times.calls + times.declined
             self._hear(scope)
             closed = TRAPS if traps else self._closed() or scope.pause.too_costly
             why = closed or self._other_number(scope, raw) or self._use(scope, raw, number, pointer)
@@ -156,7 +140,7 @@ class LightHost:
             return self.broken
         return why_closed(self.own_threads, self.own_signals)
 
-    def _decline(self, scope: Scope, raw: list[int], why: str, pointer: Any, *, final: bool) -> None:
+    def _decline(self, scope: ListedScope, raw: list[int], why: str, pointer: Any, *, final: bool) -> None:
         """The original loops run; the first sweep tells how long they take, and so whether an inspection may pay."""
         scope.refused = why
         if scope.coming.awaited:
@@ -185,6 +169,8 @@ class LightHost:
                 self._resume(scope, int(scope.listed["number"]))
             elif scope.coming.awaited:
                 self._adopt(scope)
+            elif scope.coming.slower(self.tables.states[region]):
+                self._off(scope)
             elif scope.seen is not None:
                 (raw, why, declined, spent), scope.seen = scope.seen, None
                 times = self.tables.states[region]
@@ -197,7 +183,7 @@ class LightHost:
             self._give_up(scope, error)
         self._count(scope, start)
 
-    def _count(self, scope: Scope, start: int) -> None:
+    def _count(self, scope: ListedScope, start: int) -> None:
         """Add up the time of a call; with that of the host when it was there at the end."""
         scope.nanoseconds += time.perf_counter_ns() - start
         if self.host is not None:
@@ -216,7 +202,7 @@ class LightHost:
             scope.refused = scope.pause.exit(self.tables)
         scope.nanoseconds += time.perf_counter_ns() - start
 
-    def _resume(self, scope: Scope, number: int) -> None:
+    def _resume(self, scope: ListedScope, number: int) -> None:
         """The first region after an exit is about to run."""
         if not scope.pause.may_resume(self.tables):
             return
@@ -232,7 +218,7 @@ class LightHost:
         self._off(self.scopes[number])
         self.scopes[number].nanoseconds += time.perf_counter_ns() - start
 
-    def _off(self, scope: Scope) -> None:
+    def _off(self, scope: ListedScope) -> None:
         scope.pause.end(self.tables)
         self.tables.probes[int(scope.listed["main"])] = 0
         if scope.saved is not None:
@@ -243,8 +229,21 @@ class LightHost:
         self.say(f"scope {scope.listed['number']}: {mismatch(region, slot)}; the original order runs")
         self._off(scope)
 
-    def _may_pay(self, scope: Scope, raw: list[int], why: str, per_call: float) -> bool:
-        """Whether all time that is left of the loop is more than it takes to load the inspector."""
+    def _may_pay(self, scope: ListedScope, raw: list[int], why: str, per_call: float) -> bool:
+        """Whether the sweeps that are left take long enough for an inspection, as far as its costs tell."""
+        number, left = scope.listed["number"], self._sweeps(scope, raw) - 1
+        beside = len(self.allowed) > 1
+        if per_call * left < (max(LOADING, PRICES * price()) if beside else LOADING):
+            told = f"{max(0.0, per_call * left / 1e9):.2g} s are left of its loop: no inspection can pay"
+        else:
+            told = scope.expects(per_call, left, beside=beside) or ""
+        if told:
+            scope.coming.settled.add(why)
+            self.say(f"scope {number}: {why}; {told}")
+        return not told
+
+    def _sweeps(self, scope: ListedScope, raw: Sequence[int]) -> float:
+        """How often the main region runs in an entry of the scope; infinite where only the loop itself knows."""
         terms, sweeps = scope.listed["sweeps"], scope.listed["traced_sweeps"]
         if terms is not None:
             types = scope.listed["values"]
@@ -252,14 +251,9 @@ class LightHost:
                 number if place < 0 else number_of(raw[place], types[place][1]) or 0 for place, number in terms
             )
             sweeps = abs(bound - first) / max(1, abs(step)) + 1
-        if sweeps is None or per_call * (sweeps - 1) >= LOADING:
-            return True
-        scope.coming.settled.add(why)
-        left = max(0.0, per_call * (sweeps - 1) / 1e9)
-        self.say(f"scope {scope.listed['number']}: {why}; {left:.2g} s are left of its loop: no inspection can pay")
-        return False
+        return math.inf if sweeps is None else float(sweeps)
 
-    def _inspect_beside(self, scope: Scope, raw: list[int], why: str, per_call: float) -> bool:
+    def _inspect_beside(self, scope: ListedScope, raw: list[int], why: str, per_call: float) -> bool:
         """Begin an inspection that the program need not wait for, if this host can use what comes of it."""
         if not scope.listed["complete"]:
             return False
@@ -269,17 +263,22 @@ class LightHost:
 
         return scope.coming.begin(work, self.allowed, why, per_call)
 
-    def _adopt(self, scope: Scope) -> None:
+    def _adopt(self, scope: ListedScope) -> None:
         """Put the schedule in force that was made beside the program, if it is there and the scope itself asks."""
         number = int(scope.listed["number"])
         if self.tables.depth[number] == 1 and self._hear(scope):
             self._off(scope)
-            scope.refused = self._closed() or self._use(scope, scope.pause.raw, number, None)
+            times, raw = self.tables.states[int(scope.listed["main"])], scope.pause.raw
+            left = self._sweeps(scope, raw) - (times.calls + times.declined - scope.before)
+            scope.refused = self._closed() or scope.expects(scope.coming.per_call, left, made=True) or ""
+            scope.refused = scope.refused or self._use(scope, raw, number, None)
             if scope.refused:
                 self.say(f"scope {number}: {scope.refused}; the original order runs")
+            else:
+                scope.coming.try_out(times)
         scope.coming.ask_later()
 
-    def _hear(self, scope: Scope) -> bool:
+    def _hear(self, scope: ListedScope) -> bool:
         """Whether a new schedule has come from beside the program."""
         found = scope.coming.take()
         if found is None:
@@ -297,7 +296,7 @@ class LightHost:
         if self.host is not None:
             self.host.close()
 
-    def _give_up(self, scope: Scope, error: Exception) -> None:
+    def _give_up(self, scope: ListedScope, error: Exception) -> None:
         """Nothing of the layout stays behind. Files that are damaged will be at the next entry, too."""
         self._off(scope)
         scope.refused = told(error)
@@ -305,7 +304,7 @@ class LightHost:
             self.broken = scope.refused
         self.say(f"scope {scope.listed['number']}: {scope.refused}; the original order runs")
 
-    def _bring(self, scope: Scope, *, entered: bool) -> Host:
+    def _bring(self, scope: ListedScope, *, entered: bool) -> Host:
         """The host that looks at data, which takes the hooks over. `entered`: it will hear of this entry."""
         if self.host is None:
             try:
@@ -322,12 +321,14 @@ class LightHost:
                 state.pause = known.pause
         return self.host
 
-    def _other_number(self, scope: Scope, raw: list[int]) -> str:
+    def _other_number(self, scope: ListedScope, raw: list[int]) -> str:
         """The first of the guard's numbers that differs: most other input is known by that, and nothing is loaded."""
         listed = scope.listed
         return other_number(listed["guard"]["numbers"], named_numbers(listed["values"], raw), listed["made"])
 
-    def _use(self, scope: Scope, raw: list[int], number: int, pointer: Any, bases: Sequence[int] | None = None) -> str:
+    def _use(
+        self, scope: ListedScope, raw: list[int], number: int, pointer: Any, bases: Sequence[int] | None = None
+    ) -> str:
         """Put the layout in force, or have the host decide; what differs when the schedule is not for this input.
 
         `bases`: where the objects have to lie, if that is known.

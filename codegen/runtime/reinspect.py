@@ -20,12 +20,12 @@ from tracecut.tracer.legality.iteration_domains import steps_around
 from tracecut.tracer.legality.memory import Memory
 
 from .coming_schedule import packed
+from .inspection_gain import why_not
 from .schedule_file import ScopeFile
 
 if TYPE_CHECKING:
-    from .host import Host, ScopeState
-
-MARGIN = 1.3  # a new inspection has to save this many times what it costs
+    from .host import Host
+    from .scope_state import ScopeState
 
 
 class Reinspector:
@@ -107,15 +107,7 @@ def expected_gain(
     domain = Evaluation(file.nest, memory, numbers, single=single, steps=steps).whole(region)
     if domain is None:
         return "the size of its loop is not known"
-    saved = per_call - costs["optimized"] * domain.size
-    sweeps = expected_sweeps(file, numbers, memory) - 1
-    inspection, copies = costs["inspect"] * domain.size, costs["copy"] * domain.size
-    if saved <= 0:
-        return "the original order is as fast as a new one"
-    price = copies + (inspection / max(1.0, per_call) * saved if beside else MARGIN * inspection)
-    if sweeps * saved < price:
-        return f"an inspection would pay after {price / saved:.0f} sweeps, {max(sweeps, 0):.0f} are expected"
-    return None
+    return why_not(costs, domain.size, expected_sweeps(file, numbers, memory) - 1, per_call, beside=beside)
 
 
 def expected_sweeps(file: ScopeFile, numbers: Mapping[str, int | float], memory: Memory) -> float:

@@ -105,10 +105,10 @@ int32_t tc_region(int32_t region, const uint64_t *in, uint64_t *out) {
     if (!tc_regions) return 0;
     RegionState *state = &tc_regions[region];
     const Plan *plan = tc_plans[region];
-    if (!plan && tc_probe[region] && --tc_probe[region] == 0 && is_hosted() && has_room()) {
+    if (tc_probe[region] && --tc_probe[region] == 0 && is_hosted() && has_room()) {
         Surroundings kept;
         set_aside(&kept);
-        tc_on_probe(region); /* may bring a layout into force, here between two loops */
+        tc_on_probe(region); /* may bring a layout into force or end it, here between two loops */
         give_back(&kept);
         plan = tc_plans[region];
     }

@@ -14,12 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tracecut.codegen.runtime import coming_schedule, light_host
-from tracecut.codegen.runtime.coming_schedule import LEAST, SHARE, calls_until_asked
+from tracecut.codegen.runtime.coming_schedule import LEAST, SHARE, TRIED, ComingSchedule, calls_until_asked
 from tracecut.codegen.runtime.reinspect import inspect_beside
 from tracecut.codegen.runtime.schedule_file import ScopeFile
 from tracecut.support.errors import UnsupportedError
 from tracecut.support.process.beside import Beside
 from tracecut.support.process.runner import Limits, run
+from tracecut.tracer.runtime.hooks import RegionState
 
 from tracecut.pipeline.stages.tune import scope_exits
 
@@ -58,6 +59,8 @@ def made(item: Inspected) -> Made:
 def asked_after(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Has the new schedule asked for after so many sweeps, and waited for then."""
     monkeypatch.setattr(light_host, "LOADING", 0.0)
+    monkeypatch.setattr(light_host, "PRICES", 0.0)
+    monkeypatch.setattr(coming_schedule, "TRIED", 10 * STEPS)  # so short loops take as long as it happens
     poll = Beside.poll
 
     def waits(beside: Beside) -> bytes | str | None:
@@ -103,6 +106,8 @@ def test_the_program_does_not_wait_for_it(item: Inspected, made: Made, monkeypat
             time.sleep(1)
 
     monkeypatch.setattr(light_host, "LOADING", 0.0)
+    monkeypatch.setattr(light_host, "PRICES", 0.0)
+    monkeypatch.setattr(coming_schedule, "TRIED", 10 * STEPS)  # so short loops take as long as it happens
     monkeypatch.setattr(coming_schedule, "calls_until_asked", lambda *_: 1)
     for how in ("other", "exit", "kill", "exec"):
         ran = compared(item.program, made, how, "20", beside=never)
@@ -167,9 +172,35 @@ def test_what_would_come_too_late_is_not_made(item: Inspected, made: Made, asked
     assert "an inspection would pay after" in ran.stderr and counts(ran, item) == (0, STEPS)
 
 
+def test_what_comes_too_late_to_pay_for_the_copies_is_left(
+    item: Inspected, made: Made, asked_after: Callable[[int], None]
+) -> None:
+    library, scopes, names = made
+    moving = [replace(scope, costs={**FREE, "copy": 30.0}) for scope in scopes]  # as long as six sweeps
+    for sweeps, used in ((STEPS - 12, 11), (STEPS - 7, 0)):
+        asked_after(sweeps)
+        ran = compared(item.program, (library, moving, names), "other")
+        assert "inspected anew beside the program" in ran.stderr and counts(ran, item) == (used, STEPS - used)
+
+
+@pytest.mark.parametrize(("nanoseconds", "slower"), [(299, False), (301, True)])
+def test_a_new_order_that_is_slower_is_left(nanoseconds: int, slower: bool) -> None:
+    said: list[str] = []
+    probes = [0]
+    coming = ComingSchedule(4, 0, True, probes, said.append)
+    coming.per_call = 100.0
+    assert not coming.slower(RegionState())  # none is tried out
+    coming.try_out(RegionState(calls=5, nanoseconds=1000))
+    assert probes == [TRIED + 1]  # the call that asks has not run yet
+    later = RegionState(calls=8, nanoseconds=1000 + nanoseconds)
+    assert coming.slower(later) == slower
+    assert said == (["scope 4: the new order takes 1.00 times as long as the original one"] if slower else [])
+    assert not coming.slower(later)  # once
+
+
 @given(st.floats(0, 1e4), st.floats(0.1, 1e12))
 def test_how_often_it_is_asked_for(seconds: float, per_call: float) -> None:
-    """Between two questions lie a twentieth of the time until now, but no less than a sweep and two milliseconds."""
+    """Between two questions lie a twentieth of the time until now, but no less than a sweep and five milliseconds."""
     calls = calls_until_asked(seconds, per_call)
     wait = max(LEAST, SHARE * seconds) * 1e9
     assert calls == 1 or calls == coming_schedule.MOST or (calls - 1) * per_call < wait * (1 + 1e-9)

@@ -46,7 +46,7 @@ def test_what_an_inspection_is_expected_to_gain(update: Inspected, made: Made) -
     assert gain(update, file, 600.0, inspect=1.5) is None
     why = gain(update, file, 600.0, inspect=2.0)
     assert why == "an inspection would pay after 3 sweeps, 2 are expected"
-    assert gain(update, file, 600.0, copy=2.5) == "an inspection would pay after 2 sweeps, 2 are expected"
+    assert gain(update, file, 600.0, copy=2.5) == "an inspection would pay after 3 sweeps, 2 are expected"
 
 
 def run(program: Program, made: Made, costs: dict[str, float]) -> Ran:
