@@ -20,7 +20,7 @@ from tracecut.tracer.toolchain.side_effects import changes_files
 
 from .artefact import Artefact
 from .output.staging import seal
-from .stages.accept import PATIENCE, ROUNDS, weigh
+from .stages.accept import PATIENCE, ROUNDS, beyond_doubt, weigh
 from .stages.capture import Traced, trace_program
 from .stages.card_scopes import device_entry, publish_card_scopes
 from .stages.compare_outputs import unstable_tokens
@@ -221,6 +221,7 @@ def _weighed(artefact: Artefact, runs: dict[str, Run]) -> Artefact:
     artefact.progress.detail("comparing the times of whole runs")
     times = {threads: runs[_name(threads)].seconds for threads in _counts(artefact)}
     seconds = artefact.native.seconds
+    timed = [(runs[_name(threads)].seconds, runs[_name(threads)].cpu_seconds) for threads in times]
     patience = min(PATIENCE, artefact.deadline.left)
     found = weigh(
         seconds,
@@ -229,6 +230,7 @@ def _weighed(artefact: Artefact, runs: dict[str, Run]) -> Artefact:
         again,
         min_gain=settings.min_gain,
         patience=patience,
+        certain=beyond_doubt((seconds, artefact.native.cpu_seconds), timed),
     )
     if not found.pays:
         why = f"the whole program would take {found.optimized:.3g} s instead of {found.original:.3g} s"
