@@ -28,7 +28,7 @@ from .stages.compile import compile_program
 from .stages.gpu import choose_kernels
 from .stages.manifest import build_manifest, measured, program_entry, region_entry, stopped_plans, where_it_went
 from .stages.select_loops import choose_loops
-from .stages.tune import FAILED, tune_regions
+from .stages.tune import FAILED, early_worker, tune_regions
 from .stages.weave import Run, check_output, run_woven, weave_program
 
 # Original and instrumented; the result on one and on all threads, and in the original order; then they take turns.
@@ -62,11 +62,13 @@ def capture_memory(artefact: Artefact) -> Artefact:
     program, folder = artefact.staging / "program", artefact.folder("capture")
     with artefact.run_folder() as cwd:
         settings, analysis = artefact.settings, artefact.program.analysis
+        early = early_worker(settings, analysis, artefact.work) if artefact.ahead else None
         captured = trace_program(settings, analysis, program, folder, status=artefact.status, cwd=cwd)
-    if isinstance(captured, str):
-        return replace(artefact, captured=captured, why=captured)
     alone = asks_of_itself(artefact.program.analysis.module)
-    return replace(artefact, captured=captured, why=f"the program is not changed: {alone}" if alone else "")
+    why = captured if isinstance(captured, str) else f"the program is not changed: {alone}" if alone else ""
+    if why and early is not None:
+        early.stop()
+    return replace(artefact, captured=captured, why=why, early=early)
 
 
 def tune_loops(artefact: Artefact) -> Artefact:
@@ -83,6 +85,7 @@ def tune_loops(artefact: Artefact) -> Artefact:
         threads_here([core.cpu for core in artefact.machine.cores], len(artefact.cpus)).cpus,
         artefact.progress.detail,
         artefact.deadline,
+        artefact.early,
     )
     why = "" if hots else "no loop runs a noticeable share of the program's work"
     return replace(artefact, results=tuple(results), why=why)

@@ -169,3 +169,12 @@ def test_each_type_keeps_its_own_tolerance(errors: dict[str, float], rounding: b
     else:
         with pytest.raises(raised, match=r"chang.*at a\.c:9"):
             trial._verify(subject, candidate, found)
+
+
+def test_a_worker_without_work_loads_what_it_will_need() -> None:
+    from tracecut.codegen.tuning.warm_up import warm_up
+
+    warm_up()
+    from tracecut.ir.reuse_distance import _in_order
+
+    assert _in_order.dispatcher.signatures
