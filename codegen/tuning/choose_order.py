@@ -16,14 +16,12 @@ from tracecut.codegen.runtime.replay import Outcome
 from tracecut.codegen.schedule.graph.candidate_orders import (
     CURVE,
     LINEAR,
-    Forecast,
     block_copies,
     cluster_methods,
     linear_methods,
     no_reason,
     seconds,
 )
-from tracecut.codegen.schedule.graph.fixed_cache_lines import LINE
 from tracecut.codegen.schedule.inspector.wavefronts import MAX_BLOCKS
 from tracecut.codegen.schedule.reduce_modes import FAST
 from tracecut.ir.machine.machine import Machine
@@ -31,11 +29,11 @@ from tracecut.support.optional_parts import optional
 from tracecut.tracer.capture.snapshot import Capture
 
 from .interleaved_timing import ALIKE, best_of, look_again, measure_apart
+from .nothing_left import copies_outweigh, gains_nothing, least_misses, nothing_left
 from .region_statistics import cluster_count, record_bytes, unchanged
 from .trial import Bench, Candidate, Subject, measure_original, predict, try_order
 
 SPENT = "not tried: the budget was spent"
-FAR = 0.9  # an order that costs less than this share of the original's time may pay after all
 TIMES = 10.0  # looking for an order for more than this many times what the loop takes is seldom worth it
 UNCURVED = ("degree-z", "random")  # along the curve already; in no order at all
 
@@ -98,22 +96,24 @@ def tune(
         if len(candidates) > 1 and clock() >= ends:
             candidates.append(Candidate(name, note=SPENT))
             continue
-        if method == "auto" and (why := _nothing_left(subject, candidates, sweeps)):
+        if method == "auto" and (why := nothing_left(subject, candidates, sweeps)):
             candidates.append(Candidate(name, note=f"not tried: {why}"))
             continue
+        # Threads had their chance with the order that was tried; fewer misses are what is left.
+        unless = original if method == "auto" and gains_nothing(candidates, sweeps) else None
         if name not in LINEAR and method == "auto":  # what is tried for hubs alone
-            candidates.append(try_order(bench, name + curve))
+            candidates.append(try_order(bench, name + curve, unless=unless))
             continue
-        found = try_order(bench, name, linear_too=k is not None)
+        found = try_order(bench, name, unless=unless, linear_too=k is not None)
         candidates.append(found)
-        if found.region_ms is not None and name not in UNCURVED and _may_wait(subject) and clock() < ends:
+        if _with_curve(subject, candidates, sweeps) and name not in UNCURVED and clock() < ends:
             curved = try_order(bench, name + CURVE, base=found, linear_too=k is not None)
             candidates.append(curved)
             curve = CURVE if ALIKE * curved.kernel_ms < found.kernel_ms else ""
-    settled = method == "auto" and bool(_nothing_left(subject, candidates, sweeps))
+    settled = nothing_left(subject, candidates, sweeps) if method == "auto" else ""
     if method == "auto":
         own = 1e-3 * original.kernel_ms * sweeps * subject.entries if limits.in_proportion else math.inf
-        _try_clusters(bench, candidates, curve, min(started + limits.budget, ends), own, clock)
+        _try_clusters(bench, candidates, curve, min(started + limits.budget, ends), own, clock, settled)
     again = measure_original(subject)[0]
     original.region_ms = min(original.kernel_ms, again.kernel_ms)
     if not settled:
@@ -133,19 +133,10 @@ def tune(
     return candidates, None if best.method == "original" else best
 
 
-def _nothing_left(subject: Subject, candidates: Sequence[Candidate], sweeps: float) -> str:
-    """Why no further order can pay, empty if one may: the first one that was tried did not, on any number of threads,
-    and the program's own fetches each cache line about once, beyond every cache. O(pins)."""
-    original, *tried = candidates
-    measured = [item for item in tried if item.region_ms is not None]
-    if not measured or not original.predicted:
-        return ""
-    if min(item.cost(sweeps) for item in measured) < FAR * original.cost(sweeps):
-        return ""
-    with optional("whether an order could gain more", []):  # unknown: all are tried
-        if no_reason(Forecast((0.0, *original.predicted), 0.0), _least_misses(subject)):
-            return "the program's own order already fetches each cache line about once"
-    return ""
+def _with_curve(subject: Subject, candidates: Sequence[Candidate], sweeps: float) -> bool:
+    """Whether the order that was tried last is worth a trial with its jobs along the Z-curve."""
+    applied = candidates[-1].region_ms is not None
+    return applied and _may_wait(subject) and not copies_outweigh(candidates, sweeps)
 
 
 def _may_wait(subject: Subject) -> bool:
@@ -166,20 +157,28 @@ def default_clusters(subject: Subject, machine: Machine, threads: int) -> int:
 
 
 def _try_clusters(
-    bench: Bench, candidates: list[Candidate], curve: str, deadline: float, own: float, clock: Callable[[], float]
+    bench: Bench,
+    candidates: list[Candidate],
+    curve: str,
+    deadline: float,
+    own: float,
+    clock: Callable[[], float],
+    why: str,
 ) -> None:
     """Add the families that have a reason, while the budget lasts; a note on those that are not tried.
 
     `own`: seconds that the loop takes in a run of the program, for clusters that may take `TIMES` as long.
+    `why`: why none can pay, empty if one may.
     """
     until = clock() + TIMES * own
     flat = bench.subject.graph.graph
     measured = [item for item in candidates[1:] if item.region_ms is not None]
-    why = "" if measured else "no linear order could be applied"
-    if measured:
+    if not measured:
+        why = "no linear order could be applied"
+    elif not why:
         fastest = min(measured, key=lambda item: item.kernel_ms)
         with optional("whether clusters could gain more", []):  # unknown: they are tried
-            why = no_reason(fastest.forecast, _least_misses(bench.subject))
+            why = no_reason(fastest.forecast, least_misses(bench.subject))
     copies: float | None = None
     for name in cluster_methods(flat):
         left = min(deadline, until) - clock()
@@ -197,17 +196,6 @@ def _try_clusters(
         candidates.append(found)
         if copies is None and found.ordering is not None:
             copies = block_copies(flat, found.ordering)
-
-
-def _least_misses(subject: Subject) -> float:
-    """Lines a job that have to be fetched in any order: each datum that is touched, once a sweep."""
-    flat = subject.graph.graph
-    sizes = record_bytes(subject.inspection, subject.graph)
-    used = [
-        np.count_nonzero(np.bincount(flat.data, minlength=flat.n_data)[low:high]) * size
-        for low, high, size in zip(flat.space_offsets[:-1], flat.space_offsets[1:], sizes, strict=True)
-    ]
-    return float(sum(used)) / LINE / max(1, flat.n_jobs)
 
 
 def reference_matches(capture_after: Capture, outcome: Outcome) -> bool:

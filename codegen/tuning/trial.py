@@ -165,6 +165,7 @@ def try_order(
     *,
     limit: float | None = None,
     rivals: Sequence[Candidate] = (),
+    unless: Candidate | None = None,
     base: Candidate | None = None,
     linear_too: bool = False,
 ) -> Candidate:
@@ -174,6 +175,7 @@ def try_order(
         bench: the setting. name: a method, with `CURVE` behind it where the jobs follow the Z-curve.
         limit: seconds for methods that can be stopped.
         rivals: measured orders; when one of them is clearly predicted to be better, this one is not measured.
+        unless: if no fewer cache misses are predicted than with this one, the order is not measured.
         base: the candidate of the same method without `CURVE`, if it was tried: its order is made use of.
         linear_too: cut linear orders into blocks as well; their chunks are even without.
 
@@ -203,6 +205,9 @@ def try_order(
         better = next((item for item in rivals if candidate.forecast.worse_than(item.forecast)), None)
         if better is not None:
             candidate.note = f"not measured: more cache misses are predicted than with {better.method}"
+            return candidate
+        if unless is not None and not candidate.forecast.fetches_less_than(unless.forecast):
+            candidate.note = f"not measured: no fewer cache misses are predicted than with {unless.method}"
             return candidate
         for count in dict.fromkeys((1, bench.threads)):
             if bench.reduce == ORDERED and candidate.schedules:  # the same for any number of threads

@@ -27,6 +27,7 @@ from tracecut.support import dataclass_json, memory_amounts
 from tracecut.support.errors import ArtefactError, ScheduleError, TracecutError, UnsupportedError
 from tracecut.support.files import load_json, write_json
 from tracecut.support.optional_parts import optional
+from tracecut.support.process.early_worker import awaited
 from tracecut.tracer.capture.snapshot import Capture
 from tracecut.tracer.loops.program import Analysis
 from tracecut.tracer.runtime.binding import support
@@ -43,6 +44,7 @@ from .region_statistics import describe_region
 from .scope_variants import scope_variants
 from .thread_shares import thread_placement, thread_talk
 from .trial import Candidate, ChangedResultError, Subject, tolerances
+from .warm_up import warm_up
 
 HELD = 3  # the capture, a copy to run on, and what the original order left behind
 PIN, VERTEX = 72, 96  # bytes of a graph, of orders of it that are compared, and of their schedules
@@ -51,8 +53,10 @@ PIN, VERTEX = 72, 96  # bytes of a graph, of orders of it that are compared, and
 class Worker:
     """One region: from its capture to a schedule."""
 
-    def __init__(self, spec: dict[str, Any]) -> None:
+    def __init__(self, spec: dict[str, Any], began: float | None = None) -> None:
+        """`began`: when the work on it did, on the clock of `timings`; None: now."""
         self.spec = spec
+        self._last = time.perf_counter() if began is None else began
         self.secret = Secret.draw()
         self.folder = Path(spec["folder"])
         self.region = int(spec["region"])
@@ -368,7 +372,7 @@ class Worker:
 
     def _done(self, name: str) -> None:
         now = time.perf_counter()
-        self.timings[name] = now - getattr(self, "_last", STARTED)
+        self.timings[name] = now - self._last
         self._last = now
 
 
@@ -376,8 +380,9 @@ STARTED = time.perf_counter()
 
 
 def main() -> None:
-    spec = load_json(Path(sys.argv[1]), limit=1 << 30)
-    worker = Worker(spec)
+    began = STARTED if Path(sys.argv[1]).exists() else None
+    spec = load_json(awaited(Path(sys.argv[1]), warm_up), limit=1 << 30)
+    worker = Worker(spec, began)
     try:
         result = worker.run()
     except (TracecutError, MemoryError) as error:

@@ -107,18 +107,7 @@ def run_worker(
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "spec.json"
     path.write_text(json.dumps(spec))
-    lines = folder / f"{name}.stdout"
-    seen = 0
-
-    def tick(_: float) -> None:
-        nonlocal seen
-        if lines.exists() and lines.stat().st_size > seen:
-            text = lines.read_text(errors="replace")
-            seen = len(text.encode())
-            if text.strip():
-                say(text.strip().splitlines()[-1])
-
-    env = {**os.environ, "TMPDIR": tempfile.gettempdir()}
+    follow = followed(folder / f"{name}.stdout", say)
     finished = run_hosted(
         module,
         [path],
@@ -127,10 +116,34 @@ def run_worker(
         name=name,
         timeout=limits.seconds,
         memory=limits.memory_bytes,
-        env=env,
-        tick=tick,
+        env=worker_environment(),
+        tick=lambda _: follow(),
     )
-    result = folder / "result.json"
+    return worker_result(finished, folder / "result.json", name)
+
+
+def followed(lines: Path, say: Callable[[str], None]) -> Callable[[], None]:
+    """What tells the last line of a worker's output if there are new ones, each time it is called."""
+    seen = 0
+
+    def follow() -> None:
+        nonlocal seen
+        if lines.exists() and lines.stat().st_size > seen:
+            text = lines.read_text(errors="replace")
+            seen = len(text.encode())
+            if text.strip():
+                say(text.strip().splitlines()[-1])
+
+    return follow
+
+
+def worker_environment() -> dict[str, str]:
+    """The environment of a worker: its temporary files lie where ours do."""
+    return {**os.environ, "TMPDIR": tempfile.gettempdir()}
+
+
+def worker_result(finished: Finished, result: Path, name: str) -> Any:
+    """What a worker wrote. Raises TracecutError when it died: its output is the detail."""
     if not finished.ok or not result.exists():
         raise TracecutError(f"the worker {name} {describe(finished)}", detail=tail_of(finished.stderr))
     return json.loads(result.read_text())

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tracecut.ir.machine.machine import Machine
+from tracecut.support.process.early_worker import EarlyWorker
 from tracecut.support.process.runner import Finished
 from tracecut.support.progress import Stages
 from tracecut.support.version import __version__
@@ -30,9 +31,10 @@ class Artefact:
     Attributes:
         settings, progress: the options, and where progress is reported. machine: the target machine.
         work: folder of intermediate files. staging: folder of files of the result.
-        deadline: when nothing more is tried.
+        deadline: when nothing more is tried. ahead: whether a worker of `tune` starts before there is work for it.
         program: what `compile` made. native: the run of `original`. captured: what `capture` found, or why it found
             nothing.
+        early: that worker, until `tune` is done.
         results: of `tune`, one for each hot loop. why: why no loop is inspected.
         runs: whole runs of the result by their names in the manifest. weighed: the comparison of their times by
             `accept`. gpu: loop id → the entry of its GPU kernel in the manifest, of `gpu`. device: what of them
@@ -46,9 +48,11 @@ class Artefact:
     work: Path
     staging: Path
     deadline: Deadline = field(default_factory=Deadline)
+    ahead: bool = False
     program: Compiled | None = None
     native: Finished | None = None
     captured: Traced | str = ""
+    early: EarlyWorker | None = None
     results: tuple[RegionResult, ...] = ()
     why: str = ""
     runs: Mapping[str, Run] = field(default_factory=dict)

@@ -70,16 +70,23 @@ PIPELINE = (
 
 
 def run_stages(
-    settings: Settings, progress: Stages, work: Path, staging: Path, deadline: Deadline | None = None
+    settings: Settings,
+    progress: Stages,
+    work: Path,
+    staging: Path,
+    deadline: Deadline | None = None,
+    *,
+    ahead: bool = False,
 ) -> Artefact:
     """Run all stages that are needed. `work`: folder for intermediate files; `staging`: for files of the result.
+    `ahead`: start a process of stage `tune` before it is needed; it ends with this one at the latest.
 
     If `settings.machine` describes this machine, orders are measured; for another machine they are only predicted.
     """
     here = Machine.detect()
     if settings.machine is not None and settings.machine.like(here):
         settings = replace(settings, machine=None)
-    artefact = Artefact(settings, progress, here, work, staging, deadline or Deadline())
+    artefact = Artefact(settings, progress, here, work, staging, deadline or Deadline(), ahead)
     for stage in PIPELINE:
         if stage.needed(artefact):
             with progress.stage(stage.name, STAGES[stage.name], stage.seconds(artefact)):
@@ -117,7 +124,8 @@ def answer(job: Callable[[dict[str, Any], Settings, Path, Path], dict[str, Any]]
 
 def optimized(spec: dict[str, Any], settings: Settings, work: Path, staging: Path) -> dict[str, Any]:
     """The job of `tracecut optimize`."""
-    artefact = run_stages(settings, Stages(), work, staging, Deadline(settings.budget, float(spec["began"])))
+    deadline = Deadline(settings.budget, float(spec["began"]))
+    artefact = run_stages(settings, Stages(), work, staging, deadline, ahead=True)
     return {"manifest": artefact.manifest, "listing": artefact.listing}
 
 

@@ -20,7 +20,7 @@ from tracecut.tracer.toolchain.side_effects import changes_files
 
 from .artefact import Artefact
 from .output.staging import seal
-from .stages.accept import PATIENCE, ROUNDS, weigh
+from .stages.accept import PATIENCE, ROUNDS, beyond_doubt, weigh
 from .stages.capture import Traced, trace_program
 from .stages.card_scopes import device_entry, publish_card_scopes
 from .stages.compare_outputs import unstable_tokens
@@ -28,7 +28,7 @@ from .stages.compile import compile_program
 from .stages.gpu import choose_kernels
 from .stages.manifest import build_manifest, measured, program_entry, region_entry, stopped_plans, where_it_went
 from .stages.select_loops import choose_loops
-from .stages.tune import FAILED, tune_regions
+from .stages.tune import FAILED, early_worker, tune_regions
 from .stages.weave import Run, check_output, run_woven, weave_program
 
 # Original and instrumented; the result on one and on all threads, and in the original order; then they take turns.
@@ -62,11 +62,13 @@ def capture_memory(artefact: Artefact) -> Artefact:
     program, folder = artefact.staging / "program", artefact.folder("capture")
     with artefact.run_folder() as cwd:
         settings, analysis = artefact.settings, artefact.program.analysis
+        early = early_worker(settings, analysis, artefact.work) if artefact.ahead else None
         captured = trace_program(settings, analysis, program, folder, status=artefact.status, cwd=cwd)
-    if isinstance(captured, str):
-        return replace(artefact, captured=captured, why=captured)
     alone = asks_of_itself(artefact.program.analysis.module)
-    return replace(artefact, captured=captured, why=f"the program is not changed: {alone}" if alone else "")
+    why = captured if isinstance(captured, str) else f"the program is not changed: {alone}" if alone else ""
+    if why and early is not None:
+        early.stop()
+    return replace(artefact, captured=captured, why=why, early=early)
 
 
 def tune_loops(artefact: Artefact) -> Artefact:
@@ -83,6 +85,7 @@ def tune_loops(artefact: Artefact) -> Artefact:
         threads_here([core.cpu for core in artefact.machine.cores], len(artefact.cpus)).cpus,
         artefact.progress.detail,
         artefact.deadline,
+        artefact.early,
     )
     why = "" if hots else "no loop runs a noticeable share of the program's work"
     return replace(artefact, results=tuple(results), why=why)
@@ -221,6 +224,7 @@ def _weighed(artefact: Artefact, runs: dict[str, Run]) -> Artefact:
     artefact.progress.detail("comparing the times of whole runs")
     times = {threads: runs[_name(threads)].seconds for threads in _counts(artefact)}
     seconds = artefact.native.seconds
+    timed = [(runs[_name(threads)].seconds, runs[_name(threads)].cpu_seconds) for threads in times]
     patience = min(PATIENCE, artefact.deadline.left)
     found = weigh(
         seconds,
@@ -229,6 +233,7 @@ def _weighed(artefact: Artefact, runs: dict[str, Run]) -> Artefact:
         again,
         min_gain=settings.min_gain,
         patience=patience,
+        certain=beyond_doubt((seconds, artefact.native.cpu_seconds), timed),
     )
     if not found.pays:
         why = f"the whole program would take {found.optimized:.3g} s instead of {found.original:.3g} s"

@@ -60,6 +60,12 @@ class Forecast:
         pairs = [pair for pair in zip(mine, others, strict=True) if max(pair) > 0]
         return bool(pairs) and all(a > WORSE * b for a, b in pairs)
 
+    def fetches_less_than(self, other: Forecast) -> bool:
+        """Whether clearly fewer lines are fetched from beyond some cache; True where one of the two is not known."""
+        if len(self.misses) != len(other.misses) or not self.misses:
+            return True
+        return any(WORSE * a < b for a, b in zip(self.misses, other.misses, strict=True))
+
 
 def shared_data(graph: LocalityGraph, ordering: Ordering, threads: int) -> float:
     """Vertex copies a datum when the jobs, in their new order, are cut into one even chunk a thread. O(pins)."""

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tracecut.codegen.tuning import choose_order
+from tracecut.codegen.tuning import choose_order, nothing_left
 
 pytestmark = pytest.mark.quick
 
@@ -30,11 +30,12 @@ class Orders:
             "LINEAR": ("a", "b", "c"),
             "_may_wait": lambda _: False,
             "cluster_methods": lambda _: (),
-            "_least_misses": lambda _: 1.0,
+            "least_misses": lambda _: 1.0,
             "look_again": self.look_again,
             "try_order": self.order,
         }.items():
             monkeypatch.setattr(choose_order, name, value)
+        monkeypatch.setattr(nothing_left, "least_misses", lambda _: 1.0)
 
     def look_again(self, *_: Any) -> None:
         self.looked += 1
@@ -90,6 +91,58 @@ def test_nothing_more_is_tried_where_nothing_is_left_to_gain(
     assert orders.looked == (0 if tried == "a" else 1)
     for name in set("abc") - set(tried):
         assert notes[name] == "not tried: the program's own order already fetches each cache line about once"
+
+
+@pytest.mark.parametrize(
+    ("original", "first", "milliseconds", "why"),
+    [
+        ([3.0, 1.0], [2.0, 1.0], 1.2, "it avoids most of the cache misses that can be avoided, and gains nothing"),
+        ([3.0, 1.0], [2.1, 1.0], 1.2, ""),  # more than half of them are left
+        ([3.0, 3.0], [1.0, 2.1], 1.2, ""),  # beyond one cache
+        ([3.0, 1.0], [2.0, 1.0], 0.95, ""),  # as much again would pay
+        ([3.0, 1.0], [2.0], 1.2, ""),  # not known
+        ([], [2.0], 1.2, ""),
+    ],
+)
+def test_an_order_that_avoids_most_misses_shows_what_that_is_worth(
+    monkeypatch: pytest.MonkeyPatch, original: list[float], first: list[float], milliseconds: float, why: str
+) -> None:
+    monkeypatch.setattr(nothing_left, "least_misses", lambda _: 1.0)
+    subject: Any = None
+    candidates = [
+        choose_order.Candidate("original", region_ms=1.0, predicted=original),
+        choose_order.Candidate("it", region_ms=milliseconds, predicted=first),
+    ]
+    assert nothing_left.nothing_left(subject, candidates, 1.0) == why
+
+
+@pytest.mark.parametrize(("copies", "sweeps", "outweigh"), [(8.0, 4.0, True), (8.0, 4.1, False), (None, 1.0, False)])
+def test_copies_that_take_longer_than_the_loop_outweigh_any_order(
+    copies: float | None, sweeps: float, outweigh: bool
+) -> None:
+    """Another order needs half of them at least."""
+    candidates = [
+        choose_order.Candidate("original", region_ms=1.0, copy_ms=0.0),
+        choose_order.Candidate("a", region_ms=0.1, copy_ms=copies),
+        choose_order.Candidate("b", note="failed"),
+    ]
+    assert bool(nothing_left.copies_outweigh(candidates, sweeps)) is outweigh
+
+
+@pytest.mark.parametrize(("milliseconds", "unless"), [(0.9, "original"), (0.89, "")])
+def test_where_an_order_gains_nothing_others_have_to_avoid_misses(
+    monkeypatch: pytest.MonkeyPatch, milliseconds: float, unless: str
+) -> None:
+    orders = Orders(monkeypatch, misses=3.0, milliseconds=milliseconds)
+    asked = []
+
+    def order(bench: Any, name: str, **words: Any) -> choose_order.Candidate:
+        asked.append(words["unless"].method if words.get("unless") else "")
+        return orders.order(bench, name)
+
+    monkeypatch.setattr(choose_order, "try_order", order)
+    orders.tune()
+    assert asked == ["", unless, unless]
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,18 @@ def test_an_order_that_does_not_apply_is_one_too(monkeypatch: pytest.MonkeyPatch
     assert try_order(bench(), "rcm").note == "refused: no coordinates"
 
 
+@pytest.mark.parametrize(("misses", "measured"), [([0.5, 0.5], True), ([1.0, 1.0], False)])
+def test_an_order_that_fetches_no_less_is_not_measured(
+    monkeypatch: pytest.MonkeyPatch, misses: list[float], measured: bool
+) -> None:
+    known: dict[str, Any] = {"make_order": lambda *_, **__: None, "predict": lambda *_: misses}
+    for name, value in {**known, "shared_data": lambda *_: 0.0}.items():
+        monkeypatch.setattr(trial, name, value)
+    found = try_order(bench(), "rcm", unless=Candidate("original", predicted=[1.0, 1.0]))
+    told = found.note == "not measured: no fewer cache misses are predicted than with original"
+    assert told is not measured  # here it fails when it is
+
+
 def test_a_wrong_result_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     failing(monkeypatch, ScheduleError("it changes the result"))
     with pytest.raises(ScheduleError):
@@ -157,3 +169,12 @@ def test_each_type_keeps_its_own_tolerance(errors: dict[str, float], rounding: b
     else:
         with pytest.raises(raised, match=r"chang.*at a\.c:9"):
             trial._verify(subject, candidate, found)
+
+
+def test_a_worker_without_work_loads_what_it_will_need() -> None:
+    from tracecut.codegen.tuning.warm_up import warm_up
+
+    warm_up()
+    from tracecut.ir.reuse_distance import _in_order
+
+    assert _in_order.dispatcher.signatures

@@ -50,6 +50,16 @@ def _counted(analysis: Analysis, loop: int) -> bool:
     return nest.loops[loop].trip is not None and refusal(nest, loop) is None
 
 
+def hooked_loops(settings: Settings, analysis: Analysis) -> list[int]:
+    """Loops that may be captured."""
+    return [
+        record.id
+        for record in analysis.records
+        if (record.indirect or (settings.regular and _counted(analysis, record.id)))
+        and analysis.loop(record.id).preheader is not None
+    ]
+
+
 def trace_program(
     settings: Settings, analysis: Analysis, argv0: Path, folder: Path, *, status: int = 0, cwd: Path | None = None
 ) -> Traced | str:
@@ -58,12 +68,7 @@ def trace_program(
     `status`: the exit status of the original, which the instrumented program must have too. `cwd`: the folder
     that it runs in, a copy of the current one; None: the current one.
     """
-    hooked = {
-        record.id: hook_values(analysis, record.id)
-        for record in analysis.records
-        if (record.indirect or (settings.regular and _counted(analysis, record.id)))
-        and analysis.loop(record.id).preheader is not None
-    }
+    hooked = {loop: hook_values(analysis, loop) for loop in hooked_loops(settings, analysis)}
     try:
         code = optimised_object(traced_module(analysis, hooked), settings.flags, folder, "traced")
     except BackendError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -14,13 +15,14 @@ from tracecut.ir.llvm.module_json import function_in, module_out
 from tracecut.support.errors import ArtefactError, TracecutError
 from tracecut.support.files import write_atomic, write_text
 from tracecut.support.memory_budget import default_budget
+from tracecut.support.process.early_worker import EarlyWorker
 from tracecut.support.process.runner import Limits
 from tracecut.support.process.workers import run_worker
 from tracecut.tracer.loops.exits import block_counts, counted_blocks, find_exits
 from tracecut.tracer.loops.program import Analysis
 from tracecut.tracer.runtime.link import runtime_object
 
-from .capture import Traced
+from .capture import Traced, hooked_loops
 from .deadline import Deadline
 from .select_loops import Hot
 from .settings import Settings
@@ -29,6 +31,7 @@ from .settings import Settings
 SECONDS, PATIENCE = 300.0, 20.0
 
 
+WORKER = "tracecut.codegen.tuning.worker"
 NEVER = Deadline()
 ALIKE = 1.02  # times within this factor are considered equal
 FAILED = "its inspection failed"  # how the reason of a loop begins whose worker died
@@ -63,11 +66,12 @@ def tune_regions(
     cpus: Sequence[int],
     say: Callable[[str], None],
     deadline: Deadline = NEVER,
+    early: EarlyWorker | None = None,
 ) -> list[RegionResult]:
     """Tune the hot loops in the order of their share, each for its share of the time until the deadline.
 
     Loops inside a chosen scope are skipped, and a later loop gets no scope around one of them: a loop can have only
-    one order.
+    one order. `early`: the worker of the first; it is ended if there is none.
     """
     results: list[RegionResult] = []
     covered: set[int] = set()
@@ -88,7 +92,8 @@ def tune_regions(
             free, taken = layout_scopes(analysis, traced, loop, ordered)
             spec = region_spec(settings, analysis, traced, loop, free, folder, cpus)
             spec |= {"number": number, "first_region": first_region, "deadline": ends}
-            result = _tune_one(settings, analysis, hot, spec, deadline, say)
+            result = _tune_one(settings, analysis, hot, spec, deadline, say, early)
+            early = None
             if "scopes_refused" in result.data:
                 result.data["scopes_refused"] |= taken
             tried.append(result)
@@ -103,7 +108,16 @@ def tune_regions(
                 break  # reordering it is legal but gains nothing, and its inner loops would gain less
         if tried:
             results.append(tried[-1] if tried[-1].scope is not None else tried[0])
+    if early is not None:
+        early.stop()
     return results
+
+
+def early_worker(settings: Settings, analysis: Analysis, folder: Path) -> EarlyWorker | None:
+    """The worker of the first loop, which gets ready while the program runs; None without a loop or a CPU for it."""
+    if len(os.sched_getaffinity(0)) < 2 or not hooked_loops(settings, analysis):
+        return None
+    return EarlyWorker(WORKER, folder / "early", settings.memory or default_budget())
 
 
 def _clear(hot: Hot) -> RegionResult:
@@ -126,6 +140,7 @@ def _tune_one(
     spec: dict[str, Any],
     deadline: Deadline,
     say: Callable[[str], None],
+    early: EarlyWorker | None = None,
 ) -> RegionResult:
     loop = int(spec["region"])
     place = analysis.nest(loop).loops[loop].place
@@ -133,17 +148,17 @@ def _tune_one(
     def tell(text: str) -> None:
         say(f"{Path(place.file).name}:{place.line}: {text}")
 
+    seconds, folder, name = (
+        deadline.limit(SECONDS + PATIENCE * settings.loop_seconds),
+        Path(spec["folder"]),
+        f"region{loop}",
+    )
     try:
-        data = run_worker(
-            "tracecut.codegen.tuning.worker",
-            spec,
-            Path(spec["folder"]),
-            f"region{loop}",
-            tell,
-            limits=Limits(
-                seconds=deadline.limit(SECONDS + PATIENCE * settings.loop_seconds), memory_bytes=int(spec["memory"])
-            ),
-        )
+        if early is None:
+            limits = Limits(seconds=seconds, memory_bytes=int(spec["memory"]))
+            data = run_worker(WORKER, spec, folder, name, tell, limits=limits)
+        else:
+            data = early.work(spec | {"memory": early.memory}, folder / "result.json", name, tell, seconds)
     except TracecutError as error:
         last = (error.detail.splitlines() or [""])[-1].strip()
         if deadline.spent:

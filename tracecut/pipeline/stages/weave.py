@@ -29,9 +29,10 @@ from .settings import Settings
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One run of the woven program: wall-clock seconds, its output, and the counters of its host."""
+    """One run of the woven program: wall-clock seconds, CPU seconds, its output, and the counters of its host."""
 
     seconds: float
+    cpu_seconds: float
     stdout: bytes
     counters: Mapping[str, Any]
 
@@ -107,7 +108,7 @@ def run_woven(
     )
     if not ended_by_itself(finished) or finished.returncode != status or not report.exists():
         raise TracecutError(f"it {phrase(finished, status)}", detail=tail_of(finished.stderr))
-    return Run(finished.seconds, finished.stdout.read_bytes(), json.loads(report.read_text()))
+    return Run(finished.seconds, finished.cpu_seconds, finished.stdout.read_bytes(), json.loads(report.read_text()))
 
 
 def check_output(native: bytes, found: bytes, *, rounding: bool, unstable: frozenset[int] | None) -> Difference:

@@ -111,3 +111,11 @@ def test_a_name_says_how_the_jobs_run() -> None:
     assert curved.method == "expansion+z" and curved.data.tolist() == plain.data.tolist()
     with pytest.raises(ArgumentError, match="no partitioning method 'expansion\\+y'"):
         make_order(graph, "expansion+y", k=2, seed=0)
+
+
+def test_an_order_fetches_less_if_it_does_beyond_one_cache() -> None:
+    known = Forecast((0.4, 0.1, 0.0), 0.1)
+    assert Forecast((0.4, 0.05, 0.1), 0.9).fetches_less_than(known)
+    assert not Forecast((0.39, 0.098, 0.0), 0.0).fetches_less_than(known)  # as far as a prediction tells
+    assert not known.fetches_less_than(known)
+    assert Forecast((), 0.0).fetches_less_than(known) and known.fetches_less_than(Forecast((), 0.0))  # not known

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tracecut.pipeline.stages.accept import ROUNDS, Weighed, weigh
+from tracecut.pipeline.stages.accept import ROUNDS, Weighed, beyond_doubt, weigh
 
 pytestmark = pytest.mark.quick
 
@@ -70,6 +70,36 @@ def test_in_doubt_the_program_stays(optimized: list[float]) -> None:
 
 def test_a_result_that_was_slow_by_chance_gets_another_chance() -> None:
     assert Clock([2.0], {1: [2.1, 1.6, 1.6, 1.6]}).weigh().pays
+
+
+def test_two_runs_without_a_gain_end_the_comparison() -> None:
+    clock = Clock([2.0], {1: [2.1, 2.0]})
+    assert not clock.weigh().pays
+    assert clock.runs == [0, 1, 0]
+
+
+def test_without_doubt_nothing_runs_again() -> None:
+    runs = {1: 0.9, 2: 0.5}
+
+    def run(*_: int) -> float:
+        raise AssertionError("nothing runs again")
+
+    assert weigh(2.0, runs, run, run, min_gain=0.02, certain=True) == Weighed(2, 2.0, 0.5, pays=True)
+
+
+@pytest.mark.parametrize(
+    ("runs", "certain"),
+    [
+        ([(1.0, 1.1), (0.6, 1.2)], True),
+        ([(1.0, 1.1), (4.0, 4.0)], True),  # on two threads it does not pay, as clearly
+        ([(1.0, 1.1), (1.9, 1.9)], False),
+        ([(1.0, 1.7)], False),  # as much work in half the time: the original may have waited for other programs
+        ([(1.3, 1.1)], False),
+        ([(3.9, 3.9)], False),
+    ],
+)
+def test_a_run_of_each_tells_enough(runs: list[tuple[float, float]], certain: bool) -> None:
+    assert beyond_doubt((2.0, 2.0), runs) is certain
 
 
 def test_fewer_threads_are_taken_when_they_are_as_good() -> None:

@@ -58,7 +58,9 @@ def test_loops_are_tuned_until_the_budget_is_spent(
     """Each of three loops takes ten seconds; the first is always tuned."""
     ends = []
 
-    def tuned_one(settings: Any, analysis: Any, hot: Any, spec: Any, deadline: Any, say: Any) -> tune.RegionResult:
+    def tuned_one(
+        settings: Any, analysis: Any, hot: Any, spec: Any, deadline: Any, say: Any, early: Any
+    ) -> tune.RegionResult:
         ends.append(spec["deadline"])
         clock.now += 10.0
         data = {"class": "parallel", "reason": "", "candidates": []}
@@ -83,6 +85,27 @@ def test_loops_are_tuned_until_the_budget_is_spent(
         )
     if seconds is not None:
         assert ends[0] == 100.0 + 0.5 * seconds
+
+
+@pytest.mark.parametrize(("loops", "given", "stopped"), [((1, 2), [True, False], False), ((), [], True)])
+def test_the_first_loop_gets_the_worker_that_waits(
+    monkeypatch: pytest.MonkeyPatch, loops: tuple[int, ...], given: list[bool], stopped: bool
+) -> None:
+    """Without a loop it is ended."""
+    workers, ended = [], []
+
+    def tuned_one(settings: Any, analysis: Any, hot: Any, spec: Any, deadline: Any, say: Any, early: Any) -> Any:
+        workers.append(early is not None)
+        return tune.RegionResult(hot, hot.loop, {"class": "parallel"}, refused="no order was faster")
+
+    monkeypatch.setattr(tune, "_tune_one", tuned_one)
+    monkeypatch.setattr(tune, "layout_scopes", lambda *_: ([], {}))
+    monkeypatch.setattr(tune, "region_spec", lambda settings, analysis, traced, loop, *_: {"region": loop})
+    hots: Any = [SimpleNamespace(loop=loop, inside=(), share=0.5, captured=True, verdict=None) for loop in loops]
+    nothing: Any = None
+    early: Any = SimpleNamespace(stop=lambda: ended.append(True))
+    tune.tune_regions(nothing, nothing, nothing, hots, Path(), (), lambda _: None, early=early)
+    assert (workers, bool(ended)) == (given, stopped)
 
 
 def test_close_times_are_not_measured_again_without_time() -> None:

@@ -1,0 +1,81 @@
+"""Whether a further order of a region can still pay, by what the orders gained that were measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from tracecut.codegen.schedule.graph.candidate_orders import NEARLY, Forecast, no_reason
+from tracecut.codegen.schedule.graph.fixed_cache_lines import LINE
+from tracecut.support.optional_parts import optional
+
+from .interleaved_timing import ALIKE
+from .region_statistics import record_bytes
+from .trial import Candidate, Subject
+
+FAR = 0.9  # an order that costs less than this share of the original's time may pay after all
+LEFT = 0.5  # share of the avoidable misses that an order may leave and still show what avoiding them is worth
+COPIED = 0.5  # share of the copies of one order that any other order needs, at the least
+
+
+def nothing_left(subject: Subject, candidates: Sequence[Candidate], sweeps: float) -> str:
+    """Why no further order can pay, empty if one may.
+
+    No order that was tried did, on any number of threads, and one of these holds: the program's own order fetches each
+    cache line about once, beyond every cache; an order avoids most of the misses that can be avoided, and avoiding the
+    others as well gains no more than it did; the copies at the edges of the scope alone take as long as the loop.
+    O(pins).
+    """
+    original, *tried = candidates
+    measured = [item for item in tried if item.region_ms is not None]
+    before = original.cost(sweeps)
+    if not gains_nothing(candidates, sweeps):
+        return ""
+    if why := copies_outweigh(candidates, sweeps):
+        return why
+    if not original.predicted:
+        return ""
+    with optional("whether an order could gain more", []):  # unknown: all are tried
+        least = least_misses(subject)
+        if no_reason(Forecast((0.0, *original.predicted), 0.0), least):
+            return "the program's own order already fetches each cache line about once"
+        for item in measured:
+            saved = max(0.0, original.kernel_ms - item.kernel_ms)
+            if ALIKE * (item.cost(sweeps) - saved) >= before and _avoids_most(original, item, least):
+                return f"{item.method} avoids most of the cache misses that can be avoided, and gains nothing"
+    return ""
+
+
+def gains_nothing(candidates: Sequence[Candidate], sweeps: float) -> bool:
+    """Whether orders were measured, and none is far cheaper than the original, the first of the candidates."""
+    costs = [item.cost(sweeps) for item in candidates[1:] if item.region_ms is not None]
+    return bool(costs) and min(costs) >= FAR * candidates[0].cost(sweeps)
+
+
+def copies_outweigh(candidates: Sequence[Candidate], sweeps: float) -> str:
+    """Why no order can pay whatever it makes of the loop, empty if one may: another one needs at least `COPIED` of the
+    cheapest copies that were measured."""
+    original, *tried = candidates
+    copies = [item.copy_ms for item in tried if item.region_ms is not None and item.copy_ms is not None]
+    if copies and COPIED * min(copies) >= sweeps * original.kernel_ms:
+        return "copying the data to another layout and back takes longer than the loop"
+    return ""
+
+
+def least_misses(subject: Subject) -> float:
+    """Lines a job that have to be fetched in any order: each datum that is touched, once a sweep."""
+    flat = subject.graph.graph
+    sizes = record_bytes(subject.inspection, subject.graph)
+    used = [
+        np.count_nonzero(np.bincount(flat.data, minlength=flat.n_data)[low:high]) * size
+        for low, high, size in zip(flat.space_offsets[:-1], flat.space_offsets[1:], sizes, strict=True)
+    ]
+    return float(sum(used)) / LINE / max(1, flat.n_jobs)
+
+
+def _avoids_most(original: Candidate, item: Candidate, least: float) -> bool:
+    """Whether an order leaves at most `LEFT` of the misses beyond each cache that the original could do without."""
+    if len(item.predicted) != len(original.predicted):
+        return False
+    pairs = zip(original.predicted, item.predicted, strict=True)
+    return all(old <= NEARLY * least or new - least <= LEFT * (old - least) for old, new in pairs)
