@@ -112,6 +112,9 @@ def _without_capture(
         for found in carried_values(nest, loop):  # also irregular: it follows a linked list, for example
             if found.ordered:
                 return "ordered", f"the loop {found.says}", found.places
+        if (searched := _found_on_the_way(nest, loop)) is not None:
+            what, place = searched
+            return "rejected", f"only the iteration itself finds out where it goes: its index is {what}", (place,)
         if not settings.regular:
             return (
                 "rejected",
@@ -177,4 +180,15 @@ def _follows_pointers(nest: Nest) -> Place | None:
                 counters = [inner.data[0] for inner in node.walk() if inner.kind == "counter"]
                 if nest.root in counters:
                     return site.place
+    return None
+
+
+def _found_on_the_way(nest: Nest, loop: int) -> tuple[str, Place] | None:
+    """What an index of the loop is that no expression says, as of a search in a hash table, and where it is used."""
+    for site in nest.sites_in(loop):
+        for node in site.address.walk():
+            if node.kind == "opaque" and str(node.data[0]).startswith(("a value", "carried")):
+                return str(node.data[0]), site.place
+            if node.kind == "any":
+                return "one of several values", site.place
     return None
