@@ -12,9 +12,12 @@ from tracecut.ir.loops.nest import Nest
 from tracecut.ir.loops.refusals import carried_values, obstacles
 from tracecut.support.errors import UsageError
 from tracecut.tracer.capture.snapshot import Profile
+from tracecut.tracer.loops.phi_sources import LEFT_BEHIND
 from tracecut.tracer.loops.program import Analysis, LoopRecord
 
 from .settings import Settings, parse_place
+
+SEARCHES = "each iteration searches where it goes, which no index array says"
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,8 @@ def choose_loops(settings: Settings, analysis: Analysis, profile: Profile) -> li
         elif not inside and (place := _follows_pointers(analysis.nest(loop))) is not None:
             reason = "it follows pointers that are stored in memory; only integers in index arrays can be renumbered"
             found.append(Hot(loop, shares[loop], False, ("rejected", reason, (place,))))
+        elif not inside and (place := _searches(analysis.nest(loop))) is not None:
+            found.append(Hot(loop, shares[loop], False, ("rejected", SEARCHES, (place,))))
         elif below and sum(shares[child] for child in below) > shares[loop] / 2:
             stack.extend(below)
         else:
@@ -112,9 +117,6 @@ def _without_capture(
         for found in carried_values(nest, loop):  # also irregular: it follows a linked list, for example
             if found.ordered:
                 return "ordered", f"the loop {found.says}", found.places
-        if (searched := _found_on_the_way(nest, loop)) is not None:
-            what, place = searched
-            return "rejected", f"only the iteration itself finds out where it goes: its index is {what}", (place,)
         if not settings.regular:
             return (
                 "rejected",
@@ -183,12 +185,11 @@ def _follows_pointers(nest: Nest) -> Place | None:
     return None
 
 
-def _found_on_the_way(nest: Nest, loop: int) -> tuple[str, Place] | None:
-    """What an index of the loop is that no expression says, as of a search in a hash table, and where it is used."""
-    for site in nest.sites_in(loop):
-        for node in site.address.walk():
-            if node.kind == "opaque" and str(node.data[0]).startswith(("a value", "carried")):
-                return str(node.data[0]), site.place
-            if node.kind == "any":
-                return "one of several values", site.place
+def _searches(nest: Nest) -> Place | None:
+    """Where each iteration of the loop uses an index that a loop in it finds, as in a hash table."""
+    for site in nest.sites:
+        if site.loop == nest.root and any(
+            node.kind == "opaque" and node.data[0] == LEFT_BEHIND for node in site.address.walk()
+        ):
+            return site.place
     return None

@@ -86,7 +86,7 @@ def test_the_indexed_loop_is_captured(found: dict[int, Hot]) -> None:
         ("regular", "rejected", "its addresses are regular"),
         ("pointers", "rejected", "it follows pointers that are stored in memory"),
         ("carried", "ordered", "the loop carries a value across iterations"),
-        ("searches", "rejected", "only the iteration itself finds out where it goes"),
+        ("searches", "rejected", "each iteration searches where it goes"),
         ("prints", "rejected", "the loop contains a call to puts"),
         ("follows", "ordered", "the loop carries a value across iterations"),
     ],
