@@ -10,6 +10,7 @@ import pytest
 from tracecut.codegen.runtime.schedule_file import ScopeFile
 from tracecut.partition import order
 from tracecut.support.process.runner import Limits, run
+from tracecut.tracer.legality.guessed_values import guess_addresses
 
 from ..waiting import HUNG
 from .harness import Inspected, Program
@@ -17,15 +18,21 @@ from .woven_programs import run_woven, woven
 
 Made = tuple[Path, list[ScopeFile], list[str]]
 Catalogue = Callable[[str], dict[str, Inspected | str]]
-MARKS = ["binned", "warped", "placed"]
+MARKS = ["binned", "warped", "placed", "deposited"]
 # Loop that is refused → why.
-REFUSED = {"twice": "both touch", "drifting": "is overwritten at"}
+REFUSED = {
+    "twice": "both touch",
+    "drifting": "is overwritten at",
+    "cascaded": "is overwritten at",
+    "askew": "is overwritten at",
+}
 # What the first argument changes → the loops that notice.
 NOTICED: dict[str, set[str]] = {
     "same": set(),
     "one": {"binned", "placed"},
     "scale": {"binned"},
     "place": {"warped"},
+    "moved": set(),  # sums may be of anything
 }
 
 
@@ -86,3 +93,16 @@ def test_a_place_is_four_pixels(loops: list[Inspected]) -> None:
     item = next(item for item in loops if item.mark == "warped")
     pins = np.diff(item.graph.graph.offsets)
     assert pins.min() == 0 and 4 <= pins.max() <= 8
+
+
+def test_places_that_move_are_guessed(loops: list[Inspected]) -> None:
+    """Jobs are ordered by the lines that they reached first, which no guard asks for; their own records move along."""
+    item = next(item for item in loops if item.mark == "deposited")
+    accesses, graph = item.inspection.accesses, item.graph.graph
+    (update,) = (access for access in accesses.inside(item.region) if access.site.operator)
+    assert accesses.addresses(update) is None and update.object is not None
+    jobs, addresses = guess_addresses(accesses, update, item.region)
+    np.testing.assert_array_equal(jobs, np.arange(graph.n_jobs))
+    np.testing.assert_array_equal(graph.data, (addresses - update.object.base) // 64)
+    assert sorted(use.mode for use in item.inspection.plan.uses[item.region]) == ["direct", "moved", "old"]
+    assert not item.guarded[0].loads

@@ -74,7 +74,8 @@ STATEMENTS: dict[Statement, float] = {
 SEARCHES: dict[Statement, float] = {
     searches.searched_gather: 26,
     searches.searched_place: 14,
-    searches.searched_target: 1,
+    searches.searched_target: 14,
+    searches.moving_target: 14,
     searches.moving_search: 7,
     searches.continued_search: 4,
     searches.descent: 25,

@@ -39,6 +39,16 @@ def searched_target(d: Draft) -> None:
     d.line(f"{y.at(_found(d))} += 3;")
 
 
+def moving_target(d: Draft) -> None:
+    """A sum at the place of a point, which moves; perhaps one that others look at."""
+    d.note("computed-index", "memory-sum")
+    places = [d.draw.randrange(d.nodes) for _ in range(d.extent)]
+    point = d.new("point", "double", d.extent, fill=places, written=True, locked=True, plain=True).at(d.i)
+    y = d.new("hits", "unsigned", d.nodes, fill="any", written=True, locked=True)
+    d.line(f"{y.at(f'(int){point}')} += {y.at(d.index()) if d.chance(0.2) else '3'};")
+    d.line(f"{point} = {point} + 1.25 < {d.nodes} ? {point} + 1.25 : 0.25;")
+
+
 def moving_search(d: Draft) -> None:
     """The search marks what it passes, or takes what it finds."""
     d.note("search-moves")

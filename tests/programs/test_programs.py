@@ -20,7 +20,18 @@ from ..waiting import HUNG
 FOLDER = Path(__file__).parent
 PROGRAMS = sorted(path.name for suffix in ("c", "cpp") for path in FOLDER.glob(f"*.{suffix}"))
 EXITS = {  # how many parts run seldom; where that is said by the last word: further words to try
+    "blocks_one_based": (0, []),
+    "cell_list": (1, []),
     "cg_restarts": (0, []),
+    "cloth": (0, []),
+    "features_mean": (0, []),
+    "fem_assembly": (0, []),
+    "fields_restrict": (0, []),
+    "gathers_transform": (0, []),
+    "image_warp": (0, []),
+    "jacobi_arrays": (0, []),
+    "labels_spread": (0, []),
+    "lattice_streaming": (0, []),
     "levels_from_below": (0, []),
     "mesh_classes": (1, ["other"]),
     "mesh_colour_vectors": (1, []),
@@ -32,13 +43,17 @@ EXITS = {  # how many parts run seldom; where that is said by the last word: fur
     "mesh_growing": (1, ["4", "15"]),
     "mesh_local": (0, ["7"]),
     "mesh_logs": (2, ["much"]),
+    "mesh_openmp": (0, []),
     "mesh_refined": (1, ["0.001", "0.05"]),
     "mesh_smoothing": (0, []),
     "mesh_stages": (0, []),
     "mesh_temporaries": (0, ["throw"]),
     "mesh_upwind": (0, []),
+    "nets_spread": (0, []),
     "pagerank_prints": (1, ["1"]),  # characters are widened once
+    "pagerank_push": (0, []),
     "pagerank_vectors": (0, []),
+    "particles_in_cells": (0, []),
     "rows_allocated": (0, []),
     "rows_counted": (0, []),
     "rows_ended": (0, []),
@@ -46,17 +61,28 @@ EXITS = {  # how many parts run seldom; where that is said by the last word: fur
     "rows_records": (0, []),
     "rows_sliced": (0, []),
     "shortest_paths": (0, []),
+    "tets_matrix_free": (0, []),
+    "two_levels": (0, []),
+    "views": (0, []),
 }
 
 CHANGED = {"rows_growing": 13}  # steps with other rows than those of the schedule: the original loop runs
+STAYS = {"cell_list", "fem_assembly", "image_warp", "particles_in_cells"}  # jobs are moved, and their own records
 
 
-def widest(subject: Program) -> Inspected:
-    """The loop with the most iterations that is indexed, in its outermost scope, with the fewest exits that do."""
+def widest(subject: Program, *, stays: bool = False) -> Inspected:
+    """The loop with the most iterations that is indexed, in its outermost scope, with the fewest exits that do.
+
+    `stays`: some of what it reaches stays in any scope; the first is taken in which most moves.
+    """
     profile, analysis = subject.traced.profile, subject.compiled.analysis
     around = [loop for loop in profile.captures if len(subject.scopes_of(loop)) > 1]
-    region = max(around, key=lambda loop: (profile.iterations[loop] // max(1, profile.entries[loop]), -loop))
+    region = max(
+        around,
+        key=lambda one: (profile.iterations[one] // max(1, profile.entries[one]), profile.iterations[one], -one),
+    )
     scope = subject.scopes_of(region)[0]
+    best: Inspected | None = None
     for exits, _ in scope_exits(analysis, subject.traced, scope, region):
         try:
             found = subject.inspect_in("widest", region, scope, exits)
@@ -65,7 +91,10 @@ def widest(subject: Program) -> Inspected:
         moved, stay = found.inspection.gathered(region)
         if found.inspection.verdicts[region].movable and moved and not stay:
             return found
-    raise AssertionError("nothing can be moved over all steps")
+        if stays and (best is None or found.inspection.rank(region) > best.inspection.rank(region)):
+            best = found
+    assert best is not None and best.inspection.verdicts[region].movable, "nothing can be moved over all steps"
+    return best
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -76,7 +105,7 @@ def test_programs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     path = FOLDER / name
     name = path.stem
     subject = trace(path.read_text(), tmp_path, ["30", "20", "0"], suffix=path.suffix)
-    item = widest(subject)
+    item = widest(subject, stays=name in STAYS)
     count, further = EXITS[name]
     assert len(item.inspection.accesses.nest.exits) == count
     made = woven([item], [item.schedule(item.random(1))])

@@ -100,7 +100,7 @@ def _judge_object(accesses: Accesses, region: int, item: Object, touched: list[A
     operators = {effect.operator for effect in reductions}
     if len(operators) == 1 and len(reductions) == len(effects):
         same = len({(site.type, site.size) for site in sites}) == 1
-        if same and _aligned(item, touched) and not any(effect.between for effect in reductions):
+        if same and _aligned(accesses, touched) and not any(effect.between for effect in reductions):
             return Verdict("reduction", "", operators=tuple(operators))
     return _count_conflicts(accesses, region, item, touched)
 
@@ -130,16 +130,23 @@ def _own_records(touched: list[Access], region: int) -> bool:
     return stride is not None and max(highs) - min(lows) <= abs(stride)
 
 
-def _aligned(item: Object, touched: list[Access]) -> bool:
-    """Whether all accesses lie on one lattice of whole elements, so that they cannot overlap in part."""
+def _aligned(accesses: Accesses, touched: list[Access]) -> bool:
+    """Whether all accesses lie on one lattice of whole elements, so that they cannot overlap in part.
+
+    Which element it is need not be known, nor be the same the next time.
+    """
     size = max(1, touched[0].site.size)
+    starts = set()
     for access in touched:
-        if access.form is None:
+        if access.form is not None:
+            start, steps = access.form.const, set(access.form.terms.values())
+        else:
+            lattice = lattice_of(accesses.evaluation, accesses.address(access))
+            start, steps = lattice.start, {lattice.step}
+        if any(step % size for step in steps):
             return False
-        steps = [access.form.const - touched[0].form.const] if touched[0].form is not None else []
-        if any(step % size for step in (*steps, *access.form.terms.values())):
-            return False
-    return True
+        starts.add(start % size)
+    return len(starts) == 1
 
 
 def _fit(accesses: Accesses, touched: list[Access]) -> bool:

@@ -8,6 +8,8 @@ from tracecut.ir.llvm import Instruction, Operand
 from tracecut.ir.llvm.control_flow import ControlFlow, Loop
 from tracecut.ir.llvm.def_use import FunctionView
 
+LEFT_BEHIND = "a value that a loop leaves behind"
+
 
 def incoming(phi: Instruction, loop: Loop) -> tuple[Operand, Operand] | None:
     """(value on entry, value from the latch) of a header phi; None when there are several of either."""

@@ -23,7 +23,7 @@ from tracecut.ir.loops.nest import Exit
 
 from .bit_masks import low_bits, masks
 from .exits import Skipped
-from .phi_sources import decided_by, incoming, runs_twice, walked_base
+from .phi_sources import LEFT_BEHIND, decided_by, incoming, runs_twice, walked_base
 from .pointer_rotation import rotation, turns_in
 
 MAX_DEPTH = 150
@@ -307,7 +307,7 @@ class ScalarView:
         around = [] if inner is None else [inner, *inner.ancestors()]
         left = [loop for loop in around if block not in loop.blocks and loop.blocks <= self.root.blocks]
         if any(self.varies_in(value, loop) for loop in left):
-            return self._somewhere(made, "a value that a loop leaves behind")
+            return self._somewhere(made, LEFT_BEHIND)
         return value
 
     def _somewhere(self, phi: Instruction, why: str) -> Expr:

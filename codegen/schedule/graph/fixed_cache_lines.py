@@ -2,7 +2,9 @@
 
 A region may reach arrays through loaded indices that nothing may renumber (`ex[c]` beside `ex[c + nx]`). Its jobs can
 still be moved: those that use the same lines belong together. Where a line lies decides nothing but the order, so one
-line stands for all that an index reaches, and arrays that share an index share their lines.
+line stands for all that an index reaches, and arrays that share an index share their lines. For the same reason the
+values of an index that changes from run to run of a region (the cell of a particle that moves) may be guessed: they are
+those of the captured memory, as long as the verdict does not ask for them.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from tracecut.codegen.schedule.plan.scope_plan import RegionUse, ScopePlan
 from tracecut.ir.loops.expressions import Expr
 from tracecut.support.arrays import Longs
 from tracecut.tracer.legality.access_patterns import INDIRECT, OTHER, Pattern
+from tracecut.tracer.legality.guessed_values import guess_addresses
 from tracecut.tracer.legality.memory import Object
 
 from .pins import without_repeats
@@ -69,10 +72,12 @@ def _computed(plan: ScopePlan, regions: list[int]) -> list[LineSpace]:
             if pattern.kind != OTHER or item is None or not site.address.has("load"):
                 continue
             known = accesses.addresses(pattern.access)
-            if known is not None and known[1].any():
-                addresses, runs = known
-                jobs = accesses.evaluation.jobs(site.loop, region)[runs]
-                pins = without_repeats(jobs, (addresses[runs] - item.base) // LINE)
+            if known is not None:
+                pins = accesses.evaluation.jobs(site.loop, region)[known[1]], known[0][known[1]]
+            else:
+                pins = guess_addresses(accesses, pattern.access, region)
+            if pins[0].size:
+                pins = without_repeats(pins[0], (pins[1] - item.base) // LINE)
                 found.setdefault(item, {}).setdefault(region, []).append(pins)
     return [LineSpace(pins, -(-item.size // LINE)) for item, pins in found.items()]
 

@@ -12,8 +12,8 @@ for (c = 0; c < colours; c++)                                   if (every begin[
 The end of a piece is read from where the start of the next one is, so the pieces follow each other; where none ends
 before it starts, their elements are those from the first start to the last end, in the same order. Nothing else may be
 done between the pieces, the body may not know which one it is in, and no store in it may change an end: by the types
-that C tells apart (`!tbaa`). The loop over all elements can then be rescheduled over a time loop, which one that begins
-and ends elsewhere each time cannot be.
+that C tells apart (`!tbaa`), or because the ends were allocated apart from all that it stores to. The loop over all
+elements can then be rescheduled over a time loop, which one that begins and ends elsewhere each time cannot be.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from tracecut.ir.llvm import Block, Function, Instruction, Module
 from tracecut.ir.llvm.call_effects import effect_of
@@ -30,10 +31,12 @@ from tracecut.ir.llvm.lexer import LOCAL
 from tracecut.ir.llvm.operands import BINARY, CASTS
 from tracecut.ir.llvm.strict_aliasing import may_be_same
 
+from .distinct_objects import apart
 from .leave_loops import COPIED
 
 _PURE = frozenset("getelementptr add sub mul shl sext zext trunc icmp load br phi".split())
 _COMPUTES = frozenset(BINARY | CASTS | {"store", "icmp", "fcmp", "select", "fneg", "freeze"})
+CALLS = ("call", "invoke")
 _NUMBER = re.compile(r"-?\d+")
 _SWAPPED = {"sgt": "slt", "ugt": "ult", "sle": "sge", "ule": "uge"}
 _NEGATED = {"sge": "slt", "uge": "ult"}
@@ -159,11 +162,23 @@ class _Matcher:
         if any(item.op not in _PURE and not self._plain(item) for item in inside):
             return False
         stores = [item for item in inside if item.op == "store"]
-        if any(may_be_same(self.nodes, store, load) for store in stores for load in loads):
+        if any(self._may_meet(store, load) for store in stores for load in loads):
             return False
         blocks = (block for name, block in self.flow.blocks.items() if name not in self.outer)
         known = any(name in self.made for block in blocks for item in block.instructions for name in item.uses)
         return not known and sum(len(self._lines(name)) for name in self.outer.blocks) <= MOST_COPIED
+
+    def _may_meet(self, store: Instruction, load: Instruction) -> bool:
+        """Whether a store may change what is loaded: by their types, and by the allocations that they lead into."""
+        return may_be_same(self.nodes, store, load) and not apart(
+            self.everywhere, store.operands[1].text, load.operands[0].text
+        )
+
+    @cached_property
+    def everywhere(self) -> dict[str, Instruction]:
+        """The instructions of the function by result, but for calls of the program's own functions."""
+        found = (item for _, item in self.flow.function.instructions() if item.result)
+        return {str(item.result): item for item in found if item.op not in CALLS or item.word not in self.own}
 
     def _plain(self, item: Instruction) -> bool:
         """Whether an instruction computes, or stores, and goes on to the next one."""

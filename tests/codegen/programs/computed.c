@@ -52,6 +52,43 @@ SHAPE drifting(long n, double *x, const long *w, long *out)
         }
 }
 
+/* Each iteration adds to a place that moves from sweep to sweep: the order does not matter, wherever it is. */
+SHAPE deposited(long n, double *x, const long *w, long *sums)
+{
+    for (int t = 0; t < SWEEPS; t++) {
+        for (long i = 0; i < n; i++) // @deposited
+            sums[(int)(x[i] * n)] += w[i];
+        for (long i = 0; i < n; i++)
+            x[i] *= 0.97;
+    }
+}
+
+/* What is added is a sum itself. */
+SHAPE cascaded(long n, double *x, const long *w, long *sums)
+{
+    for (int t = 0; t < SWEEPS; t++) {
+        for (long i = 0; i < n; i++) // @cascaded
+            sums[(int)(x[i] * n)] += sums[i] + w[i];
+        for (long i = 0; i < n; i++)
+            x[i] *= 0.97;
+    }
+}
+
+/* Numbers of eight bytes that begin at every fourth: two of them may overlap. */
+SHAPE askew(long n, double *x, const long *w, long *sums)
+{
+    for (int t = 0; t < SWEEPS; t++) {
+        for (long i = 0; i < n; i++) { // @askew
+            long sum;
+            memcpy(&sum, (int *)sums + (int)(x[i] * n), sizeof sum);
+            sum += w[i];
+            memcpy((int *)sums + (int)(x[i] * n), &sum, sizeof sum);
+        }
+        for (long i = 0; i < n; i++)
+            x[i] *= 0.97;
+    }
+}
+
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "same";
@@ -76,6 +113,15 @@ int main(int argc, char **argv)
     twice(JOBS, x, w, bins);
     show("bins", bins, JOBS);
     drifting(JOBS, x, w, bins);
+    show("bins", bins, JOBS);
+    if (is(mode, "moved"))
+        for (int i = 0; i < JOBS; i++)
+            x[i] *= 0.5;
+    deposited(JOBS, x, w, bins);
+    show("bins", bins, JOBS);
+    cascaded(JOBS, x, w, bins);
+    show("bins", bins, JOBS);
+    askew(JOBS, x, w, bins);
     show("bins", bins, JOBS);
     return 0;
 }

@@ -19,6 +19,8 @@ from tracecut.tracer.toolchain.passes import canonical, emit_object
 HEAD = """
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 #define PARAMS int n, const BEGIN *begin, const int *at, const double *w, double *y, long *count
 """
 # ruff: noqa: E501
@@ -67,7 +69,16 @@ JOINED = {
     }""",
     ),
 }
+OWN = """int *own = malloc((n + 1) * sizeof *own), *z = calloc(9, sizeof *z);
+    memcpy(own, begin, (n + 1) * sizeof *own);
+    int *to = {to};
+    for (int c = 0; c < n; c++) for (int e = own[c]; e < own[c + 1]; e++) to[at[e]] = e - to[at[e]];
+    for (int c = 0; c < 9; c++) y[c] = z[c] + to[0];
+    free(own); free(z);"""
+JOINED["allocated_apart"] = ("int", OWN.replace("{to}", "z"))
 APART = {
+    "allocated_or_not": ("int", OWN.replace("{to}", "n > 90 ? own : z")),
+    "given": ("int", OWN.replace("{to}", "n > 90 ? (int *)count : z")),
     "says_which": (
         "int",
         "for (int c = 0; c < n; c++) for (int e = begin[c]; e < begin[c + 1]; e++) y[at[e]] = w[e] * c - y[at[e]];",

@@ -12,9 +12,12 @@ from tracecut.ir.loops.nest import Nest
 from tracecut.ir.loops.refusals import carried_values, obstacles
 from tracecut.support.errors import UsageError
 from tracecut.tracer.capture.snapshot import Profile
+from tracecut.tracer.loops.phi_sources import LEFT_BEHIND
 from tracecut.tracer.loops.program import Analysis, LoopRecord
 
 from .settings import Settings, parse_place
+
+SEARCHES = "each iteration searches where it goes, which no index array says"
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,8 @@ def choose_loops(settings: Settings, analysis: Analysis, profile: Profile) -> li
         elif not inside and (place := _follows_pointers(analysis.nest(loop))) is not None:
             reason = "it follows pointers that are stored in memory; only integers in index arrays can be renumbered"
             found.append(Hot(loop, shares[loop], False, ("rejected", reason, (place,))))
+        elif not inside and (place := _searches(analysis.nest(loop))) is not None:
+            found.append(Hot(loop, shares[loop], False, ("rejected", SEARCHES, (place,))))
         elif below and sum(shares[child] for child in below) > shares[loop] / 2:
             stack.extend(below)
         else:
@@ -177,4 +182,14 @@ def _follows_pointers(nest: Nest) -> Place | None:
                 counters = [inner.data[0] for inner in node.walk() if inner.kind == "counter"]
                 if nest.root in counters:
                     return site.place
+    return None
+
+
+def _searches(nest: Nest) -> Place | None:
+    """Where each iteration of the loop uses an index that a loop in it finds, as in a hash table."""
+    for site in nest.sites:
+        if site.loop == nest.root and any(
+            node.kind == "opaque" and node.data[0] == LEFT_BEHIND for node in site.address.walk()
+        ):
+            return site.place
     return None
