@@ -12,7 +12,7 @@
 #define SIDES 4
 #define WALL -1
 
-/* side s of element i is across[s * n + i]; its normal, as long as the face, has x and y there, too. */
+/* Across side s of element i is across[SIDES * i + s]; its normal, as long as the face, has x and y there, too. */
 static void compute_flux(int n, const int *across, const float *nx, const float *ny, const Fields *u, const Fields *out)
 {
     const float *d = u->d, *mx = u->mx, *my = u->my, *mz = u->mz, *e = u->e;
@@ -21,8 +21,8 @@ static void compute_flux(int n, const int *across, const float *nx, const float 
         Gas mine = gas_of(d[i], mx[i], my[i], mz[i], e[i]);
         float fd = 0, fx = 0, fy = 0, fz = 0, fe = 0;
         for (int s = 0; s < SIDES; s++) {
-            int o = across[s * n + i];
-            float x = nx[s * n + i], y = ny[s * n + i];
+            int o = across[SIDES * i + s];
+            float x = nx[SIDES * i + s], y = ny[SIDES * i + s];
             if (o == WALL) {
                 fx += mine.p * x;
                 fy += mine.p * y;
@@ -78,9 +78,9 @@ int main(int argc, char **argv)
             for (int s = 0; s < SIDES; s++) {
                 int i = number[side * row + column], r = row + down[s], c = column + right[s];
                 int inside = r >= 0 && r < side && c >= 0 && c < side;
-                across[s * n + i] = inside ? number[side * r + c] : WALL;
-                nx[s * n + i] = (float)right[s];
-                ny[s * n + i] = (float)down[s];
+                across[SIDES * i + s] = inside ? number[side * r + c] : WALL;
+                nx[SIDES * i + s] = (float)right[s];
+                ny[SIDES * i + s] = (float)down[s];
             }
     Fields u = new_fields(n), out = new_fields(n);
     start(&u, number, side);
