@@ -1,8 +1,9 @@
 """The kernels of a layout scope, once the kernel of its hottest loop has been chosen.
 
 The other loops of the scope get kernels too, so that the data can stay on the card: those that are rescheduled in the
-chosen order, and those that do the same in any order on the numbering that there is (`order_free_loops.py`). What is
-left runs on the host, and what it touches is copied each time.
+chosen order, and those that do the same in any order on the numbering that there is (`order_free_loops.py`), or on arrays
+that keep the program's (a stencil beside an indexed loop). What is left runs on the host, and what it touches is copied
+each time.
 """
 
 from __future__ import annotations
@@ -209,17 +210,25 @@ class ScopeMaker:
         return frozenset(number for number, found in objects.items() if None not in found and not found & written)
 
     def check_order_free(self, loop: int) -> Verdict:
-        """Raise UnsupportedError for a loop whose order matters, or that is entered several times an iteration."""
+        """Raise UnsupportedError for a loop whose order matters, or that is entered several times an iteration.
+
+        One that would not do the same on another numbering may run where no array that it touches has one.
+        """
         found = examine(self.accesses, loop)
-        if found.why:
+        objects = {access.object for access in self._touched(loop)}
+        if found.why and any(item is None or self.places.get(item) in self.moved() for item in objects):
             raise UnsupportedError(found.why)
         domain = self.accesses.evaluation.whole(loop)
-        if domain is None or (domain.parent is not None and domain.size != found.high):
+        if domain is None or (domain.parent is not None and np.unique(domain.parent).size != 1):
             raise UnsupportedError("it is entered several times in an iteration of the loop around it")
         verdict = judge(self.accesses, loop)
         if not verdict.movable:
             raise UnsupportedError(verdict.reason)
         return verdict
+
+    def moved(self) -> set[int | None]:
+        """Objects that have another order on the card than in the program."""
+        return {move.object for move in self.kernel.host.moves}
 
     def plain(
         self,

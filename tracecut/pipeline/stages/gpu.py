@@ -22,6 +22,8 @@ from .deadline import Deadline
 from .settings import Settings
 from .tune import NEVER, PATIENCE, SECONDS, RegionResult, layout_scopes, region_spec
 
+ALONE = "no indexed loop runs beside it, and its data would be copied each time that it is entered"
+
 
 def kernel_data(
     settings: Settings,
@@ -61,21 +63,28 @@ def choose_kernels(
     """Loop id of each result → the entry of its GPU kernel in the manifest, and what can run in the program's place.
 
     PTX goes to `folder`. A loop without a kernel has an entry with the reason. Loops inside of one that cannot have a
-    kernel are tried, too.
+    kernel are tried, too. One that runs on the card in the scope of another names that.
     """
     assert settings.gpu is not None
     card = gpu(settings.gpu)
     found: dict[int, dict[str, Any]] = {}
     scopes: list[CardScope] = []
-    for result in results:
+    indexed = {record.id: record.indirect for record in analysis.records}
+    for result in sorted(results, key=lambda item: not indexed[item.loop]):  # whose scopes have room for the others
         why = result.refused
+        beside = next((item for item in scopes if result.loop in item.file.numbers), None)
+        if beside is not None:
+            place = analysis.nest(result.loop).loops[int(beside.file.options["region"])].place
+            found[result.loop] = _entry(analysis, result.loop, card, beside=place.told)
+            continue
         for loop in (result.loop, *(each for each in (result.hot.loop, *result.hot.inside) if each != result.loop)):
             if loop not in traced.profile.captures:
                 continue
             if deadline.spent:
                 why = f"its kernels were not tried when {deadline.why}"
                 break
-            entry = _one_loop(settings, analysis, traced, loop, card, work, folder, say, deadline, scopes)
+            alone = "" if indexed[loop] else ALONE
+            entry = _one_loop(settings, analysis, traced, loop, card, work, folder, say, deadline, scopes, alone)
             if entry["path"]:
                 found[result.loop] = entry
                 break
@@ -96,12 +105,14 @@ def _one_loop(
     say: Callable[[str], None],
     deadline: Deadline,
     scopes: list[CardScope],
+    alone: str,
 ) -> dict[str, Any]:
+    """`alone`: why the kernel is not to run in the program's place; empty: if it can, it is."""
     place = analysis.nest(loop).loops[loop].place
     asked = {"variant": "auto", "arch": card.arch, "threads": None, "jobs": None, "shared": 48 << 10}
     asked |= {"method": "auto", "gpu": settings.gpu, "text": True, "card": card.name}
     taken = {number for item in scopes for number in item.file.nest.loops}
-    asked["in_program"] = loop not in taken and not settings.exact and settings.reduce == FAST
+    asked["in_program"] = not alone and loop not in taken and not settings.exact and settings.reduce == FAST
     numbers = {"number": len(scopes), "first_region": sum(len(item.file.numbers) for item in scopes)}
     ordered = {number for item in scopes for number in item.file.numbers}
 
@@ -120,8 +131,8 @@ def _one_loop(
     chosen = data["chosen"]
     name = f"loop{loop}-{re.sub(r'[^A-Za-z0-9_.-]', '_', Path(str(settings.gpu)).stem)}.ptx"
     write_text(folder / name, Path(data["text"]).read_text(), sync=False)
-    if "alone" in data:
-        chosen = {**chosen, "alone": data["alone"]}
+    if alone or "alone" in data:
+        chosen = {**chosen, "alone": alone or data["alone"]}
     return _entry(analysis, loop, card, path=f"kernels/{name}", reason=why_chosen(chosen), **chosen)
 
 

@@ -56,6 +56,7 @@ def choose_loops(settings: Settings, analysis: Analysis, profile: Profile) -> li
         children.setdefault(record.parent, []).append(record.id)
     if settings.region is not None:
         return _asked_for(settings, settings.region, analysis, profile, shares, children)
+    indirect = {record.id: record.indirect for record in analysis.records}
     found: list[Hot] = []
     stack = list(children.get(None, []))
     while stack:
@@ -64,8 +65,11 @@ def choose_loops(settings: Settings, analysis: Analysis, profile: Profile) -> li
             continue
         below = [child for child in children.get(loop, []) if shares[child] >= settings.min_share]
         inside = tuple(child for child in _all_inside(loop, children) if child in profile.captures)
-        if loop in profile.captures:
+        if loop in profile.captures and (indirect[loop] or settings.regular):
             found.append(Hot(loop, shares[loop], True, inside=inside))
+        elif loop in profile.captures:  # for a kernel alone
+            why = _without_capture(settings, analysis, loop, shares, children, profile.refused)
+            found.append(Hot(loop, shares[loop], False, why, inside))
         elif not inside and (place := _follows_pointers(analysis.nest(loop))) is not None:
             reason = "it follows pointers that are stored in memory; only integers in index arrays can be renumbered"
             found.append(Hot(loop, shares[loop], False, ("rejected", reason, (place,))))
