@@ -322,8 +322,6 @@ def test_regular_loops_run_on_arrays_that_keep_their_order(also: str, tmp_path: 
     (made,) = card_scopes([Asked(item, "swap", item.random(3))])
     assert len(made.kernels.loops) == 3 + bool(also), made.kernels.remarks
     assert made.kernels.remarks == ()
-    moved = {move.object for move in made.file.schedule.moves}
-    assert bool(moved) is not bool(also), "what looks beside itself keeps its order"
     found = ran(item)
     assert_right(item, found)
     assert found.report["device"]["launches"] == 5 * len(made.kernels.loops)

@@ -24,7 +24,7 @@ INCLUDE = re.compile(r'#include "(\w+\.h)"\n')
 
 @dataclass(frozen=True)
 class Subject:
-    """A program. `function`: of its indexed loop. `loops`: that have kernels in its scope, `outside`: that have none."""
+    """A program. `function`: of its indexed loop. `loops`: with kernels in its scope, `outside`: without."""
 
     argv: tuple[str, ...]
     function: str

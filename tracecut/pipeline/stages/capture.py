@@ -21,7 +21,7 @@ from tracecut.tracer.capture.snapshot import Profile
 from tracecut.tracer.capture.watch import seen_inputs, watcher, watching_environment
 from tracecut.tracer.legality.row_arenas import row_tables
 from tracecut.tracer.loops.exits import counted_blocks
-from tracecut.tracer.loops.program import Analysis, LoopRecord
+from tracecut.tracer.loops.program import Analysis
 from tracecut.tracer.runtime.link import runtime_object, shared_library
 from tracecut.tracer.toolchain.clang import optimised_object
 
@@ -50,19 +50,6 @@ def _counted(analysis: Analysis, loop: int) -> bool:
     return nest.loops[loop].trip is not None and refusal(nest, loop) is None
 
 
-def _captured(settings: Settings, analysis: Analysis, record: LoopRecord) -> bool:
-    """Whether the memory of a loop is of use: it is indexed, or it may have a kernel.
-
-    For a GPU that are nests of which each loop has at most one in it: what has more is a step that runs them in turn.
-    """
-    if record.indirect:
-        return True
-    if not (settings.regular or settings.gpu is not None) or not _counted(analysis, record.id):
-        return False
-    parents = [info.parent for info in analysis.nest(record.id).loops.values()]
-    return settings.regular or len(set(parents)) == len(parents)
-
-
 def trace_program(
     settings: Settings, analysis: Analysis, argv0: Path, folder: Path, *, status: int = 0, cwd: Path | None = None
 ) -> Traced | str:
@@ -74,7 +61,7 @@ def trace_program(
     hooked = {
         record.id: hook_values(analysis, record.id)
         for record in analysis.records
-        if _captured(settings, analysis, record)
+        if (record.indirect or ((settings.regular or settings.gpu is not None) and _counted(analysis, record.id)))
         and analysis.loop(record.id).preheader is not None
     }
     try:

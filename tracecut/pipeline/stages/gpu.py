@@ -22,8 +22,6 @@ from .deadline import Deadline
 from .settings import Settings
 from .tune import NEVER, PATIENCE, SECONDS, RegionResult, layout_scopes, region_spec
 
-ALONE = "no indexed loop runs beside it, and its data would be copied each time that it is entered"
-
 
 def kernel_data(
     settings: Settings,
@@ -83,8 +81,7 @@ def choose_kernels(
             if deadline.spent:
                 why = f"its kernels were not tried when {deadline.why}"
                 break
-            alone = "" if indexed[loop] else ALONE
-            entry = _one_loop(settings, analysis, traced, loop, card, work, folder, say, deadline, scopes, alone)
+            entry = _one_loop(settings, analysis, traced, loop, card, work, folder, say, deadline, scopes)
             if entry["path"]:
                 found[result.loop] = entry
                 break
@@ -105,14 +102,12 @@ def _one_loop(
     say: Callable[[str], None],
     deadline: Deadline,
     scopes: list[CardScope],
-    alone: str,
 ) -> dict[str, Any]:
-    """`alone`: why the kernel is not to run in the program's place; empty: if it can, it is."""
     place = analysis.nest(loop).loops[loop].place
     asked = {"variant": "auto", "arch": card.arch, "threads": None, "jobs": None, "shared": 48 << 10}
     asked |= {"method": "auto", "gpu": settings.gpu, "text": True, "card": card.name}
     taken = {number for item in scopes for number in item.file.nest.loops}
-    asked["in_program"] = not alone and loop not in taken and not settings.exact and settings.reduce == FAST
+    asked["in_program"] = loop not in taken and not settings.exact and settings.reduce == FAST
     numbers = {"number": len(scopes), "first_region": sum(len(item.file.numbers) for item in scopes)}
     ordered = {number for item in scopes for number in item.file.numbers}
 
@@ -131,8 +126,8 @@ def _one_loop(
     chosen = data["chosen"]
     name = f"loop{loop}-{re.sub(r'[^A-Za-z0-9_.-]', '_', Path(str(settings.gpu)).stem)}.ptx"
     write_text(folder / name, Path(data["text"]).read_text(), sync=False)
-    if alone or "alone" in data:
-        chosen = {**chosen, "alone": alone or data["alone"]}
+    if "alone" in data:
+        chosen = {**chosen, "alone": data["alone"]}
     return _entry(analysis, loop, card, path=f"kernels/{name}", reason=why_chosen(chosen), **chosen)
 
 
