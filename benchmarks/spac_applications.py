@@ -1,12 +1,12 @@
 """The six applications of SPAC (Table 3) by the memory model: block sizes, variants and cards. No card is needed.
 
-`python benchmarks/spac_applications.py --json benchmarks/results/spac_applications.json` takes about half an hour of one
-core. The programs are `samples/spac`; inputs are made, so times are not those of SPAC. What can be compared is what its
-sentences and tables say of block sizes, cards and variants: `spac_claims.py` counts agreements. A row is one loop on one
-card in one variant and block size, beside `original` with as many threads. SPAC is the best of `smem` (its software
-cache), `readonly` and `swap` (its texture cache: what is only read takes the read-only path), a block of jobs for a block of
-threads; for `gaussian`, whose sharing is known, `tiles`: squares of jobs. `fixed` is the program's simple remedy, without a
-partition.
+`python benchmarks/spac_applications.py --json benchmarks/results/spac_applications.json` takes about half an hour. The
+programs are `samples/spac`; inputs are made, so times are not those of SPAC. What can be compared is what its sentences
+and tables say of block sizes, cards and variants: `spac_claims.py` counts agreements. A row is one loop on one card in
+one variant and block size, beside `original` with as many threads. SPAC is the best of `smem` (its software cache),
+`readonly` and `swap` (its texture cache: what is only read takes the read-only path), a block of jobs for a block of
+threads; for `gaussian`, whose sharing is known, `tiles`: squares of jobs. `fixed` is the program's simple remedy,
+without a partition.
 
 Kernels are made for compute capability 9.0, and have the registers that ptxas gives them there, on all cards.
 """
@@ -44,7 +44,7 @@ TILES, FIXED = "tiles", "fixed"
 
 @dataclass(frozen=True)
 class Application:
-    """A loop: its program, its function, and the arguments. `fixed`: the program of its remedy; empty: there is none."""
+    """A loop: its program, its function, and the arguments. `fixed`: the program of its remedy, if there is one."""
 
     program: str
     function: str

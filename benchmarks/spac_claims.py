@@ -185,7 +185,7 @@ def sparse_gains(figures: Figures) -> list[Row]:
 
 
 def block_sizes_alike(figures: Figures) -> list[Row]:
-    """Table 5: times in blocks of 256, 512 and 1,024 are similar; those of smem differ by a tenth at most in the median."""
+    """Table 5: times in blocks of 256, 512 and 1,024 are similar."""
     found = []
     for app in SPARSE:
         times = [figures.time[app, TITAN, "smem", each] for each in TABLE_5]

@@ -59,7 +59,7 @@ static void find_ranges(const Tree *tree, const int *from, const int *to, int *f
     }
 }
 
-/* A tree of n records, whose keys are 2, 4, …; nodes are in the order in which insertions might have made them. */
+/* A tree of n records, whose keys are 2, 4, ...; nodes are in the order in which insertions might have made them. */
 static Tree grow(int n, uint64_t *random)
 {
     int leaves = (n + ORDER - 1) / ORDER, total = 0;

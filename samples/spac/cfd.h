@@ -1,5 +1,5 @@
 /*
- * Gas in a square of SIZE × SIZE cells, as the two cfd programs compute it: Euler's equations in three dimensions, five
+ * Gas in a square of SIZE x SIZE cells, as the two cfd programs compute it: Euler's equations in three dimensions, five
  * fields a cell, single precision, each field an array of its own.
  */
 #ifndef CFD_H

@@ -29,14 +29,14 @@ static double dot(int n, const double *x, const double *y)
     return sum;
 }
 
-/* x += factor · y */
+/* x += factor * y */
 static void add(int n, double factor, const double *y, double *x)
 {
     for (int i = 0; i < n; i++)
         x[i] += factor * y[i];
 }
 
-/* p = r + factor · p */
+/* p = r + factor * p */
 static void turn(int n, double factor, const double *r, double *p)
 {
     for (int i = 0; i < n; i++)

@@ -8,7 +8,7 @@
 
 typedef struct {
     int n, nonzeros;
-    int *start, *column; /* row i has the nonzeros start[i] … start[i + 1] − 1 */
+    int *start, *column; /* row i has the nonzeros start[i] ... start[i + 1] - 1 */
     double *value;
 } Matrix;
 
@@ -65,7 +65,7 @@ static inline Matrix links(int n, uint64_t *random)
     return a;
 }
 
-/* Heat in a square of side × side points, each connected to its four neighbours: symmetric, positive definite. Points are
+/* Heat in a square of side x side points, each connected to its four neighbours: symmetric, positive definite. Points are
    numbered at random, or row by row. */
 static inline Matrix heat(int side, int in_order, uint64_t *random)
 {

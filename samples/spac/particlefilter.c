@@ -15,7 +15,7 @@
 #define GRID 128
 #define RADIUS 4
 
-/* A new number of a particle's own sequence, from −1 to 1. */
+/* A new number of a particle's own sequence, from -1 to 1. */
 static inline double noise(uint32_t *state)
 {
     *state = *state * 1664525u + 1013904223u;

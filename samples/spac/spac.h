@@ -64,7 +64,7 @@ static inline float *new_floats(int n) { return allocate((size_t)n, sizeof(float
 static inline double *new_doubles(int n) { return allocate((size_t)n, sizeof(double)); }
 static inline int *new_ints(int n) { return allocate((size_t)n, sizeof(int)); }
 
-/* A number from 0 to bound − 1: a multiplicative congruential generator of 64 bits, its upper half. */
+/* A number from 0 to bound - 1: a multiplicative congruential generator of 64 bits, its upper half. */
 static inline int draw(uint64_t *random, int bound)
 {
     *random = *random * 6364136223846793005u + 1442695040888963407u;
@@ -74,7 +74,7 @@ static inline int draw(uint64_t *random, int bound)
 /* A number from 0 to 1. */
 static inline double draw_unit(uint64_t *random) { return draw(random, 1 << 30) * (1.0 / (1 << 30)); }
 
-/* New numbers of 0 … n − 1: at random, or the old ones if they are to stay as they are. */
+/* New numbers of 0 ... n - 1: at random, or the old ones if they are to stay as they are. */
 static inline int *new_numbers(int n, int stay, uint64_t *random)
 {
     int *number = new_ints(n);

@@ -72,7 +72,7 @@ def choose_kernels(
         why = result.refused
         beside = next((item for item in scopes if result.loop in item.file.numbers), None)
         if beside is not None:
-            place = analysis.nest(result.loop).loops[int(beside.file.options["region"])].place
+            place = beside.file.nest.loops[int(beside.file.options["region"])].place
             found[result.loop] = _entry(analysis, result.loop, card, beside=place.told)
             continue
         for loop in (result.loop, *(each for each in (result.hot.loop, *result.hot.inside) if each != result.loop)):
