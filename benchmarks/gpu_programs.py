@@ -25,12 +25,16 @@ SAMPLES, PROGRAMS = Path(__file__).parent.parent / "samples", Path(__file__).par
 
 @dataclass(frozen=True)
 class Case:
-    """A program, its compiler options, and its arguments by the numbering of its data."""
+    """A program, its compiler options, and its arguments by the numbering of its data.
+
+    `function`: where the loop is that is meant, also one without an index; empty: the hottest indexed one.
+    """
 
     path: Path
     scattered: tuple[str, ...]
     natural: tuple[str, ...]
     options: tuple[str, ...] = ()
+    function: str = ""
 
 
 def _sample(name: str, *arguments: str) -> Case:
@@ -85,7 +89,7 @@ def loop_of(case: Case, argv: tuple[str, ...], work: Path) -> Loop:
 def capture_and_inspect(case: Case, argv: tuple[str, ...], work: Path) -> tuple[Loop, dict[str, Any]]:
     """That loop, and the specification that it was inspected by."""
     sources, flags = parse_flags([str(case.path), "-lm", *case.options])
-    settings = Settings(tuple(sources), flags, argv)
+    settings = Settings(tuple(sources), flags, argv, regular=bool(case.function))
     program = compile_program(settings, work)
     native = run_native(program.native, settings.argv, stdin=None, folder=work, timeout=None)
     folder = work / "capture"
@@ -96,7 +100,8 @@ def capture_and_inspect(case: Case, argv: tuple[str, ...], work: Path) -> tuple[
     why = "no loop was captured"
     for hot in choose_loops(settings, program.analysis, traced.profile):
         for loop in (hot.loop, *hot.inside):
-            if loop not in traced.profile.captures:
+            place = program.analysis.nest(loop).loops[loop].place
+            if loop not in traced.profile.captures or case.function not in ("", place.function):
                 continue
             scopes, _ = layout_scopes(program.analysis, traced, loop, ())
             spec: dict[str, Any] = region_spec(settings, program.analysis, traced, loop, scopes, work, cpus=())
@@ -105,7 +110,6 @@ def capture_and_inspect(case: Case, argv: tuple[str, ...], work: Path) -> tuple[
             result = worker.run()
             if worker.source is not None:
                 after = Capture.load(spec["after"]) if spec["after"] else None
-                place = program.analysis.nest(loop).loops[loop].place
                 return Loop(worker.source, after, place.told), spec
             why = str(result.get("failed") or result.get("reason"))
     raise UnsupportedError(why)

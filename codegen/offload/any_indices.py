@@ -53,6 +53,10 @@ class _AnyMaker(ScopeMaker):
         self.check_order_free(loop)
         return self._any(loop)
 
+    def moved(self) -> set[int | None]:
+        """None: all run in the program's order."""
+        return set()
+
     def calls(self, rest: Sequence[Access]) -> set[str]:
         """Those of the chosen kernels. Raises UnsupportedError where the rest may touch more than it did."""
         if any(not access.runs or access.object is None for access in rest):

@@ -98,7 +98,8 @@ class DeviceHost(Host):
         file, (loaded, schedule) = state.file, self._chosen[state.file.number]
         loops = [loop.loop for loop in loaded.scope.loops]
         codes = region_codes(self.library, file, memory, numbers, [SimpleNamespace(region=loop) for loop in loops])
-        jobs = iterations(file, schedule, loops, memory, numbers)
+        counted = [loop.loop for loop in loaded.scope.loops if not loop.counts]  # the others know it of each step
+        jobs = iterations(file, schedule, counted, memory, numbers)
         bases = [item.base for item in found]
         data = [
             bytes_at(address_of(memory, item, 0) if item in memory.rows else item.base, item.size) for item in found

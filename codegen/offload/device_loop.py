@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +52,8 @@ class DeviceLoop:
             made anew from the program's data, apart from local numbers.
         blocks: of the grid, 0: one job a thread. threads, shared_bytes: of a block.
         used, written: objects of the guard that it touches, and those that it changes.
+        counts: its iterations by the number of the step, where that decides; empty: the scope's guard tells them.
+        step: the slot in which the program hands over that number.
     """
 
     loop: int
@@ -68,6 +70,8 @@ class DeviceLoop:
     shared_bytes: int
     used: tuple[int, ...]
     written: tuple[int, ...]
+    counts: tuple[int, ...] = ()
+    step: int = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +83,8 @@ class DeviceScope:
         reads, writes: objects of the guard that the rest of the scope reads, and changes, on the host.
         calls: keys of the sites that fill or copy blocks of bytes, which is done on the card.
         remarks: why other loops of the scope have no kernel.
+        peeks: object → the few bytes [low, high) of it that the rest reads on the host in each step, of objects that
+            are in neither `reads` nor `writes`.
     """
 
     arch: str
@@ -87,6 +93,7 @@ class DeviceScope:
     writes: tuple[int, ...]
     calls: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    peeks: Mapping[int, tuple[tuple[int, int], ...]] = field(default_factory=dict)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write it. Raises OutputError."""
@@ -95,7 +102,9 @@ class DeviceScope:
             for place, loop in enumerate(self.loops)
             for number, item in enumerate(loop.arrays)
         }
-        return write_arrays(path, "DeviceScope", arrays, {**vars(self), "loops": [_out(loop) for loop in self.loops]})
+        peeks = {str(number): [list(span) for span in spans] for number, spans in self.peeks.items()}
+        meta = {**vars(self), "loops": [_out(loop) for loop in self.loops], "peeks": peeks}
+        return write_arrays(path, "DeviceScope", arrays, meta)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> DeviceScope:
@@ -109,6 +118,10 @@ class DeviceScope:
                 tuple(map(whole, meta["writes"])),
                 tuple(map(str, meta["calls"])),
                 tuple(map(str, meta["remarks"])),
+                {
+                    int(number): tuple((whole(low), whole(high)) for low, high in spans)
+                    for number, spans in meta["peeks"].items()
+                },
             )
             found.verify()
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
@@ -117,7 +130,11 @@ class DeviceScope:
 
     def verify(self) -> None:
         """Raise ValueError unless arguments, parameters and arrays fit each other."""
+        if any(not 0 <= low <= high for spans in self.peeks.values() for low, high in spans):
+            raise ValueError("the host reads what is no part of an object")
         for loop in self.loops:
+            if min(loop.counts, default=0) < 0 or bool(loop.counts) != (loop.step >= 0):
+                raise ValueError(f"it is not known how often {loop.name} runs")
             if len(loop.given) != len(loop.parameters):
                 raise ValueError(f"{loop.name} has {len(loop.parameters)} parameters and {len(loop.given)} arguments")
             if not 1 <= loop.threads <= 1024 or loop.blocks < 0 or loop.shared_bytes < 0:
@@ -159,4 +176,6 @@ def _in(item: Mapping[str, Any], place: int, arrays: Mapping[str, Any]) -> Devic
         whole(item["shared_bytes"]),
         tuple(map(whole, item["used"])),
         tuple(map(whole, item["written"])),
+        tuple(map(whole, item["counts"])),
+        whole(item["step"]),
     )

@@ -1,8 +1,9 @@
 """The kernels of a layout scope, once the kernel of its hottest loop has been chosen.
 
 The other loops of the scope get kernels too, so that the data can stay on the card: those that are rescheduled in the
-chosen order, and those that do the same in any order on the numbering that there is (`order_free_loops.py`). What is
-left runs on the host, and what it touches is copied each time.
+chosen order, and those that do the same in any order on the numbering that there is (`order_free_loops.py`), or on
+arrays that keep the program's (a stencil beside an indexed loop). What is left runs on the host, and what it touches is
+copied each time.
 """
 
 from __future__ import annotations
@@ -13,25 +14,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 from tracecut.codegen.host.outline_loop import outline
 from tracecut.codegen.host.weave import is_block_call
-from tracecut.codegen.kernels.kernel import Kernel, KernelArray
+from tracecut.codegen.kernels.kernel import Kernel
 from tracecut.codegen.kernels.make_region_kernel import BLOCK_VARIANTS, Source
 from tracecut.codegen.ptx.alias_facts import gpu_facts
-from tracecut.codegen.ptx.emit import BLOCK_SIZE, plain_kernel
-from tracecut.codegen.ptx.module import Parameter
 from tracecut.codegen.ptx.nvptx import compile_ptx
 from tracecut.codegen.schedule.inspector.build_schedule import views_of
 from tracecut.codegen.schedule.plan.base_pointer_groups import group_sites, instruction_of
 from tracecut.codegen.schedule.plan.order_free_loops import examine
-from tracecut.codegen.schedule.plan.private_data import is_local
-from tracecut.codegen.schedule.plan.range_function import NEW, OLD, Group, Outlined
-from tracecut.codegen.schedule.schedule import RegionSchedule
+from tracecut.codegen.schedule.plan.range_function import NEW, OLD, Outlined
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.legality.accesses import Access
 from tracecut.tracer.legality.iteration_domains import steps_around
 from tracecut.tracer.legality.judge import Verdict, judge
-from tracecut.tracer.legality.memory import Object
 
 from .device_loop import DeviceLoop, DeviceScope, Given
+from .make_loop import LoopMaker
 
 MOVING = ("swap", *BLOCK_VARIANTS)  # variants whose data are in another order
 
@@ -61,16 +58,13 @@ def _call_of(key: str) -> str:
     return key.rsplit(":", 1)[0]
 
 
-class ScopeMaker:
+class ScopeMaker(LoopMaker):
     """Makes the kernels of a scope: `make`. `compiled`: makes PTX."""
 
     def __init__(self, source: Source, kernel: Kernel, compiled: Callable[..., str]) -> None:
-        self.source, self.kernel, self.compiled = source, kernel, compiled
-        self.accesses = source.inspection.accesses
-        self.nest = self.accesses.nest
+        super().__init__(source.analysis, source.inspection.accesses, source.objects, kernel.arch, compiled)
+        self.source, self.kernel = source, kernel
         self.plan = source.inspection.plan
-        self.places: dict[Object, int] = {item: number for number, item in enumerate(source.objects)}
-        self.outlined: dict[int, Outlined] = {}
         self.remarks: list[str] = []
 
     def make(self) -> MadeScope:
@@ -201,154 +195,23 @@ class ScopeMaker:
         exclusive = frozenset(group.id for group in groups) if verdict.kind == "parallel" else frozenset[int]()
         return self.plain(loop, groups, self.unwritten(loop, groups), exclusive)
 
-    def unwritten(self, loop: int, groups: Sequence[Group]) -> frozenset[int]:
-        """Groups of accesses to objects that nothing in the loop writes to."""
-        touched = list(self.accesses.inside(loop))
-        written = {access.object for access in touched if access.site.writes}
-        objects = {group.id: {a.object for a in touched if a.site.key in group.sites} for group in groups}
-        return frozenset(number for number, found in objects.items() if None not in found and not found & written)
-
     def check_order_free(self, loop: int) -> Verdict:
-        """Raise UnsupportedError for a loop whose order matters, or that is entered several times an iteration."""
+        """Raise UnsupportedError for a loop whose order matters, or that is entered several times an iteration.
+
+        One that would not do the same on another numbering may run where no array that it touches has one.
+        """
         found = examine(self.accesses, loop)
-        if found.why:
+        objects = {access.object for access in self._touched(loop)}
+        if found.why and any(item is None or self.places.get(item) in self.moved() for item in objects):
             raise UnsupportedError(found.why)
         domain = self.accesses.evaluation.whole(loop)
-        if domain is None or (domain.parent is not None and domain.size != found.high):
+        if domain is None or (domain.parent is not None and np.unique(domain.parent).size != 1):
             raise UnsupportedError("it is entered several times in an iteration of the loop around it")
         verdict = judge(self.accesses, loop)
         if not verdict.movable:
             raise UnsupportedError(verdict.reason)
         return verdict
 
-    def plain(
-        self,
-        loop: int,
-        groups: Sequence[Group],
-        disjoint: frozenset[int],
-        exclusive: frozenset[int],
-        outlined: Outlined | None = None,
-        scheduled: RegionSchedule | None = None,
-    ) -> DeviceLoop:
-        """A kernel with one job a thread. `outlined`, `scheduled`: of one whose data are in another order."""
-        view, variant = self.source.analysis.view_of(loop), "original" if outlined is None else "swap"
-        if outlined is None:
-            groups = [replace(group, view=NEW) for group in groups]
-            outlined = outline(view, self.nest, view.loops[loop], f"tc.loop.{loop}", list(groups))
-        name = f"tc_kernel_{loop}"
-        made = plain_kernel(
-            view,
-            self.nest,
-            view.loops[loop],
-            name,
-            list(groups),
-            outlined=outlined,
-            variant=variant,
-            disjoint=disjoint,
-            exclusive=exclusive,
-        )
-        arrays: list[KernelArray] = []
-        known: dict[tuple[int, str], int] = {}
-        given = []
-        for parameter in made.parameters:
-            found = self.slot(parameter, outlined)
-            assert found is not None or parameter.kind == "order", parameter
-            if found is None:
-                found = Given("array", array=len(arrays), offset=0)
-                jobs = scheduled.jobs if scheduled is not None else np.zeros(0, np.int32)
-                data = np.ascontiguousarray(jobs).view(np.uint8).reshape(-1)
-                arrays.append(KernelArray("old number of each job", data, fixed=True))
-            elif scheduled is not None and parameter.kind in ("base", "data-base"):
-                copy = scheduled.bases.get(parameter.group)
-                if copy is not None:
-                    key = (copy, OLD if parameter.kind == "data-base" else NEW)
-                    if key not in known:
-                        known[key] = len(arrays)
-                        arrays.append(KernelArray("", np.zeros(0, np.uint8), copy=copy, numbers=key[1]))
-                    found = replace(found, kind="copy", array=known[key])
-            given.append(self._meant(found, parameter, loop, outlined, variant))
-        return self._loop(
-            loop,
-            name,
-            variant,
-            made.text,
-            made.libdevice,
-            made.parameters,
-            given,
-            tuple(arrays),
-            outlined,
-            0,
-            BLOCK_SIZE,
-            0,
-        )
-
-    def slot(self, parameter: Parameter, outlined: Outlined) -> Given | None:
-        """Where the program hands an argument over; None for what is the kernel's own."""
-        if parameter.kind == "jobs":
-            return Given("jobs")
-        if parameter.kind == "reduction":
-            return Given("cell", next(item.out for item in outlined.reductions if item.phi == parameter.name))
-        if parameter.kind == "live":
-            place = next(
-                n for n, slot in enumerate(outlined.slots) if slot.kind == "live" and slot.name == parameter.name
-            )
-            return Given("pointer" if parameter.type == "ptr" else "live", place)
-        if parameter.kind in ("base", "data-base"):
-            place = next(
-                number
-                for number, slot in enumerate(outlined.slots)
-                if slot.kind == parameter.kind and slot.group == parameter.group
-            )
-            return Given("pointer", place, parameter.group)
-        return None
-
-    def _touched(self, loop: int) -> list[Access]:
-        return [a for a in self.accesses.inside(loop) if a.runs and not is_local(self.nest, (loop,), a.site)]
-
-    def _meant(self, found: Given, parameter: Parameter, loop: int, outlined: Outlined, variant: str) -> Given:
-        """With the objects that are reached through a base pointer; groups with one root share it in `original`."""
-        if parameter.kind not in ("base", "data-base"):
-            return found
-        root = next(group.root for group in outlined.groups if group.id == parameter.group)
-        shares = [g for g in outlined.groups if g.id == parameter.group or (variant == "original" and g.root == root)]
-        sites = {key for group in shares for key in group.sites}
-        reached = {
-            self.places[a.object] for a in self._touched(loop) if a.object in self.places and a.site.key in sites
-        }
-        return replace(found, objects=tuple(sorted(reached)))
-
-    def _loop(
-        self,
-        loop: int,
-        name: str,
-        variant: str,
-        text: str,
-        libdevice: bool,
-        parameters: tuple[Parameter, ...],
-        given: Sequence[Given],
-        arrays: tuple[KernelArray, ...],
-        outlined: Outlined,
-        blocks: int,
-        threads: int,
-        shared_bytes: int,
-    ) -> DeviceLoop:
-        touched = self._touched(loop)
-        if any(access.object not in self.places for access in touched):
-            raise UnsupportedError("it touches memory that no pointer into the scope leads to")
-        self.outlined[loop] = outlined
-        return DeviceLoop(
-            loop,
-            name,
-            variant,
-            text,
-            self.compiled(text, name, self.kernel.arch, libdevice=libdevice),
-            libdevice,
-            parameters,
-            tuple(given),
-            arrays,
-            blocks,
-            threads,
-            shared_bytes,
-            tuple(sorted({self.places[a.object] for a in touched if a.object is not None})),
-            tuple(sorted({self.places[a.object] for a in touched if a.object is not None and a.site.writes})),
-        )
+    def moved(self) -> set[int | None]:
+        """Objects that have another order on the card than in the program."""
+        return {move.object for move in self.kernel.host.moves}

@@ -71,6 +71,7 @@ class OffloadedScope:
         for a pointer to what is not on the card: nothing has changed then.
         """
         loop = self._loops[number]
+        jobs = self._count(loop, given)
         self.mirror.stale(set(loop.used) & set(self.kernels.writes))
         for item in loop.used:
             self.mirror.place(item)
@@ -81,10 +82,10 @@ class OffloadedScope:
         if cells.size:
             self._cells[number] = self.mirror.send(cells.view(np.uint8), self._cells.get(number))
         arguments = [
-            self._argument(loop, item, parameter.type, given)
+            self._argument(loop, item, parameter.type, given, jobs)
             for item, parameter in zip(loop.given, loop.parameters, strict=True)
         ]
-        blocks = loop.blocks or max(1, -(-self.jobs[number] // loop.threads))
+        blocks = loop.blocks or max(1, -(-jobs // loop.threads))
         start = time.perf_counter_ns()
         try:
             self.mirror.device.launch(self.loaded[number], blocks, loop.threads, loop.shared_bytes, arguments)
@@ -98,9 +99,10 @@ class OffloadedScope:
         self.counts.launches += 1
         self.mirror.ahead.update(loop.written)
         self.mirror.home(set(loop.written) & self._outside)
+        self._peek(loop, given)
         for place, value in enumerate(cells.tolist()):
             taken[place] = value
-        taken[len(reductions)] = self.jobs[number]
+        taken[len(reductions)] = jobs
 
     def block(self, target: int, source: int, byte: int, size: int) -> bool:
         """Fill or copy a block of bytes on the card, whose addresses the program has given; `source`: 0 for a fill.
@@ -164,10 +166,31 @@ class OffloadedScope:
         self.counts.copying += time.perf_counter_ns() - start
         return array if same else self.mirror.send(data, array)
 
-    def _argument(self, loop: DeviceLoop, item: Given, type: str, given: Any) -> np.generic:
+    def _peek(self, loop: DeviceLoop, given: Any) -> None:
+        """Give the program what it reads of what a loop has changed, in the rest of this step and in the next one."""
+        for number, spans in self.kernels.peeks.items():
+            if number in loop.written:
+                step = self._step(loop, given)
+                for low, high in spans[step : step + 2]:
+                    self.mirror.peek(number, low, high)
+
+    def _step(self, loop: DeviceLoop, given: Any) -> int:
+        bits = int_bits(self.codes[loop.loop].outlined.slots[loop.step].type) or 64
+        return int(given[loop.step]) & ((1 << bits) - 1)
+
+    def _count(self, loop: DeviceLoop, given: Any) -> int:
+        """Iterations of a loop that is about to run. Raises UnsupportedError for a step that was not looked at."""
+        if not loop.counts:
+            return self.jobs[loop.loop]
+        step = self._step(loop, given)
+        if not 0 <= step < len(loop.counts):
+            raise UnsupportedError(f"step {step} is none of the {len(loop.counts)} that were looked at")
+        return loop.counts[step]
+
+    def _argument(self, loop: DeviceLoop, item: Given, type: str, given: Any, jobs: int) -> np.generic:
         device = self.mirror.device
         if item.kind == "jobs":
-            return NUMBERS[type](self.jobs[loop.loop])
+            return NUMBERS[type](jobs)
         if item.kind == "cell":
             return device.address(self._cells[loop.loop], CELL * item.place)
         if item.kind == "array":

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from tracecut.codegen.kernels.device import Device, open_device
 from tracecut.codegen.kernels.kernel import Kernel
 from tracecut.codegen.kernels.kernel_file import save_kernel
 from tracecut.codegen.kernels.make_region_kernel import Source
-from tracecut.codegen.offload.card_scope import Hooks, make_card_scope
+from tracecut.codegen.offload.card_scope import CardScope, Hooks, make_card_scope
+from tracecut.codegen.offload.make_step_scope import make_step_scope
 from tracecut.codegen.runtime.replay import CapturedRegion
 from tracecut.codegen.schedule.graph.scope_graph import scope_graph
 from tracecut.codegen.schedule.guards.make_guard import make_guard
@@ -23,9 +25,11 @@ from tracecut.codegen.schedule.inspector.inspect_scope import Inspection
 from tracecut.codegen.schedule.plan.range_function import Outlined
 from tracecut.ir.gpu.description import gpu
 from tracecut.ir.llvm.module_json import function_out
+from tracecut.ir.loops.nest_json import from_json, to_json
 from tracecut.support.errors import TracecutError, UnsupportedError
 from tracecut.support.files import load_json, write_json, write_text
 from tracecut.tracer.runtime.binding import support
+from tracecut.tracer.runtime.hook_slots import named_numbers
 
 from .live_values import address_values, start_values
 from .worker import Worker
@@ -88,7 +92,8 @@ class EmitWorker(Worker):
             self.captured.used_rows,
         )
         try:
-            made = make_card_scope(source, kernel, hooks)
+            indexed = source.inspection.accesses.nest.is_indirect(self.region)
+            made = make_card_scope(source, kernel, hooks) if indexed else self._step_scope(hooks, kernel.arch)
         except UnsupportedError as error:
             self.result["alone"] = error.message
             return
@@ -100,6 +105,21 @@ class EmitWorker(Worker):
         if made.anyhow is not None:
             self.result["anyhow"] = str(made.anyhow.save(self.folder / "device-anyhow.npz"))
         self._done("kernels around")
+
+    def _step_scope(self, hooks: Hooks, arch: str) -> CardScope:
+        """Kernels of a regular loop and of those beside it, for all steps of the loop around.
+
+        Raises UnsupportedError: by itself it would be copied for at each entry, and gain nothing.
+        """
+        analysis, found = self.captured.analysis, self.captured.capture
+        around = analysis.parent(self.region)
+        if around is None or around not in found.values:
+            raise UnsupportedError("no loop around it keeps its data on the card, and copies at each entry cost more")
+        nest = from_json(to_json(analysis.nest(around)))
+        numbers = named_numbers(list(self.values[around]), found.values[around])
+        hooks = replace(hooks, scope=around, values=self.values[around])
+        memory = found.seen_by(nest, numbers).memory
+        return make_step_scope(analysis, nest, memory, numbers, self.region, hooks, arch)
 
 
 def _card_for(wanted: Wanted, name: str = "") -> Device | None:

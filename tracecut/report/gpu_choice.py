@@ -28,7 +28,7 @@ class GpuChoice:
     """The kernel for one GPU; without a path, `reason` says why there is none. `place`: the loop that it is of.
 
     `seconds`, `original_seconds`: predicted, of the kernel and of the program's own order. `measured`: of the kernel,
-    on the card of the machine that chose it; None where it had none.
+    on the card of the machine that chose it; None where it had none. `beside`: the loop in whose scope it runs there.
     """
 
     gpu: str
@@ -43,10 +43,13 @@ class GpuChoice:
     original_seconds: float | None = None
     rows: tuple[GpuRow, ...] = ()
     measured: float | None = None
+    beside: str = ""
 
     @property
     def words(self) -> str:
         """One sentence."""
+        if self.beside:
+            return f"runs beside {self.beside} on {self.gpu}"
         if not self.path:
             return f"no kernel for {self.gpu}: {self.reason}"
         times = ""
@@ -85,4 +88,5 @@ def gpu_choice(item: Fields, shown: Root) -> GpuChoice:
         item.number("original_seconds"),
         rows,
         item.number("measured"),
+        shown.text(item.text("beside")),
     )

@@ -71,7 +71,7 @@ class Accesses:
 
     Args:
         nest: the nest. memory: objects and their contents. lives: numbers of live values.
-        single, steps: see `Evaluation`.
+        single, steps, at_step: see `Evaluation`.
         use_data: evaluate branch conditions on floating-point data too (they then have to be guarded).
         limit: bytes that the evaluation may take, see `Evaluation.limit`.
     """
@@ -86,6 +86,7 @@ class Accesses:
         use_data: bool = False,
         limit: int | None = None,
         steps: frozenset[int] = frozenset(),
+        at_step: int | None = None,
     ) -> None:
         self.nest = nest
         self.memory = memory
@@ -96,7 +97,7 @@ class Accesses:
         self.distrusted: dict[str, str] = dict.fromkeys(data_loads, "is data, not an index")
         while True:
             self.evaluation = Evaluation(
-                nest, memory, lives, single, frozenset(self.distrusted), limit=limit, steps=steps
+                nest, memory, lives, single, frozenset(self.distrusted), limit=limit, steps=steps, at_step=at_step
             )
             for loop, info in nest.loops.items():  # before anybody asks what changes the loads of its exits
                 if info.ends_early:

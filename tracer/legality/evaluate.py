@@ -35,6 +35,7 @@ class Evaluation:
         lives: numbers of the live values (floats as Python floats); a missing one is unknown.
         single: the root is one iteration of unknown number (a layout scope) instead of all of them.
         steps: loops inside of such a root of which the same holds, as of all loops around them.
+        at_step: the number of that iteration of the root, where it is known.
         distrusted: names of loads whose memory may change while the nest runs: their values are unknown.
         read: every load that was evaluated, by name.
         relied: expressions whose known values were asked for: what a verdict depends on.
@@ -61,6 +62,7 @@ class Evaluation:
     cut: set[int] = field(default_factory=set)
     limit: int | None = None
     steps: frozenset[int] = frozenset()
+    at_step: int | None = None
     _busy: dict[tuple[int, int], Bools] = field(default_factory=dict)
     _jobs: dict[tuple[int, int], npt.NDArray[np.int64]] = field(default_factory=dict)
 
@@ -192,7 +194,7 @@ class Evaluation:
         info = self.nest.loops[loop]
         if info.parent is None:
             if self.single:
-                return Domain(loop, 1, None, np.zeros(1, np.int64))
+                return Domain(loop, 1, None, np.full(1, self.at_step or 0, np.int64))
             found = self.root_size()
             if found is None or not self.room.enter(loop, found):
                 return None
@@ -303,7 +305,7 @@ class Evaluation:
             return arithmetic(str(expr.data[0]), str(expr.data[1]), parts[0].data, parts[1].data, known)
 
     def _counter(self, loop: int) -> Values:
-        if self.is_step(loop):
+        if self.is_step(loop) and (self.at_step is None or loop != self.nest.root):
             return UNKNOWN
         domain = self.domain(loop)
         return UNKNOWN if domain is None else Values(domain.counter, np.bool_(True))

@@ -283,3 +283,45 @@ def test_kernels_are_saved_and_loaded(copying: Inspected, tmp_path: Path) -> Non
         path.write_bytes(data[:cut])
         with pytest.raises(ArtefactError):
             DeviceScope.load(path)
+
+
+# Beside the indexed loop: a smoothing step, whose arrays keep their order, and one that takes what the loop gathers.
+BESIDE = r"""
+#include <stdio.h>
+enum { N = 300, M = 900, SIDE = 20 };
+static int a[M];
+static double u[N], r[N], grid[SIDE * SIDE], next[SIDE * SIDE];
+int main(void) {
+    unsigned s = 1;
+    for (int e = 0; e < M; e++) s = s * 1664525u + 1013904223u, a[e] = (s >> 8) % N;
+    for (int i = 0; i < N; i++) u[i] = i % 17;
+    for (int i = 0; i < SIDE * SIDE; i++) grid[i] = i % 13;
+    for (int t = 0; t < 5; t++) {
+        for (int e = 0; e < M; e++) // @edges
+            r[a[e]] += u[a[e]];
+        for (int i = 1; i < SIDE - 1; i++)
+            for (int j = 1; j < SIDE - 1; j++)
+                next[SIDE * i + j] = 0.25 * (grid[SIDE * i + j - 1] + grid[SIDE * i + j + 1]
+                                             + grid[SIDE * (i - 1) + j] + grid[SIDE * (i + 1) + j]);
+        for (int i = 0; i < SIDE * SIDE; i++) grid[i] = next[i] + 1e-3 * (i % 7);
+        ALSO
+    }
+    double sum = 0;
+    for (int i = 0; i < N; i++) sum += r[i] * (i % 5);
+    for (int i = 0; i < SIDE * SIDE; i++) sum += grid[i] * (i % 3);
+    printf("%.12g\n", sum);
+    return 0;
+}
+"""
+SHIFTED = "for (int i = 1; i < N; i++) u[i] = 0.5 * r[i - 1];"
+
+
+@pytest.mark.parametrize("also", ["", SHIFTED])
+def test_regular_loops_run_on_arrays_that_keep_their_order(also: str, tmp_path: Path) -> None:
+    item = inspected(BESIDE.replace("ALSO", also), tmp_path)
+    (made,) = card_scopes([Asked(item, "swap", item.random(3))])
+    assert len(made.kernels.loops) == 3 + bool(also), made.kernels.remarks
+    assert made.kernels.remarks == ()
+    found = ran(item)
+    assert_right(item, found)
+    assert found.report["device"]["launches"] == 5 * len(made.kernels.loops)

@@ -55,7 +55,7 @@ def hooked_loops(settings: Settings, analysis: Analysis) -> list[int]:
     return [
         record.id
         for record in analysis.records
-        if (record.indirect or (settings.regular and _counted(analysis, record.id)))
+        if (record.indirect or ((settings.regular or settings.gpu is not None) and _counted(analysis, record.id)))
         and analysis.loop(record.id).preheader is not None
     ]
 

@@ -59,6 +59,8 @@ def choose_loops(settings: Settings, analysis: Analysis, profile: Profile) -> li
         children.setdefault(record.parent, []).append(record.id)
     if settings.region is not None:
         return _asked_for(settings, settings.region, analysis, profile, shares, children)
+    indexed = {record.id for record in analysis.records if record.indirect or settings.regular}
+    captured = profile.captures.keys() & indexed
     found: list[Hot] = []
     stack = list(children.get(None, []))
     while stack:
@@ -66,9 +68,13 @@ def choose_loops(settings: Settings, analysis: Analysis, profile: Profile) -> li
         if shares[loop] < settings.min_share:
             continue
         below = [child for child in children.get(loop, []) if shares[child] >= settings.min_share]
-        inside = tuple(child for child in _all_inside(loop, children) if child in profile.captures)
-        if loop in profile.captures:
+        inside = tuple(child for child in _all_inside(loop, children) if child in captured)
+        if loop in captured:
             found.append(Hot(loop, shares[loop], True, inside=inside))
+        elif loop in profile.captures and not inside and _is_one_nest(analysis, loop):  # for a kernel alone
+            why = _without_capture(settings, analysis, loop, shares, children, profile.refused)
+            within = tuple(child for child in _all_inside(loop, children) if child in profile.captures)
+            found.append(Hot(loop, shares[loop], False, why, within))
         elif not inside and (place := _follows_pointers(analysis.nest(loop))) is not None:
             reason = "it follows pointers that are stored in memory; only integers in index arrays can be renumbered"
             found.append(Hot(loop, shares[loop], False, ("rejected", reason, (place,))))
@@ -80,6 +86,12 @@ def choose_loops(settings: Settings, analysis: Analysis, profile: Profile) -> li
             why = _without_capture(settings, analysis, loop, shares, children, profile.refused)
             found.append(Hot(loop, shares[loop], False, why))
     return sorted(found, key=lambda hot: (-hot.share, hot.loop))
+
+
+def _is_one_nest(analysis: Analysis, loop: int) -> bool:
+    """Whether each loop of a nest has at most one in it: what has more is a step that runs them in turn."""
+    parents = [info.parent for info in analysis.nest(loop).loops.values()]
+    return len(set(parents)) == len(parents)
 
 
 def _all_inside(loop: int, children: Mapping[int | None, list[int]]) -> list[int]:
