@@ -25,7 +25,7 @@ from .memory import HEAP, Contents, LiveBytes, Memory, Object, Packed, Rows, Tab
 
 Vector = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
-CHUNK = 1 << 12  # rows
+PAGE = 1 << 12
 SPREAD = 8  # times the bytes of rows that the memory around them may have
 ROOM = 16  # bytes in front of the first row, which no number but that of the null pointer leads to
 Fill = Callable[[Bytes, Vector, Vector, Vector], None]
@@ -34,10 +34,26 @@ Place = Callable[[str, int], tuple[int, Bytes]]
 
 @dataclass(frozen=True, eq=False)
 class Flattened:
-    """What flattened loops find: the objects, and the addresses of the arenas by the names of their globals."""
+    """What flattened loops find.
+
+    Attributes:
+        memory: the objects. lives: the addresses of the arenas by the names of their globals.
+        written: what has to go back to the rows of the program, of tables whose rows are written.
+    """
 
     memory: Memory
     lives: Mapping[str, int]
+    written: tuple[CopiedRows, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class CopiedRows:
+    """Rows of an arena: where they lie in the program, their bytes, and where they are behind its start (int64)."""
+
+    arena: int
+    bases: Vector
+    sizes: Vector
+    starts: Vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +143,7 @@ def flatten_memory(
     own: dict[int, Bytes] = {}
     arenas: dict[Object, Vector] = {}
     spans: dict[Object, list[tuple[int, int, int]]] = {}
+    written: list[CopiedRows] = []
     taken = np.zeros(len(known), np.bool_)
     for table, loads in row_tables(nest, tables).items():
         columns = columns_of(evaluation, known, loads)
@@ -144,6 +161,8 @@ def flatten_memory(
             _fill(data, memory, rows, parts, starts[:-1])
         else:
             fill(data, bases, parts, starts[:-1])
+        if table.written:
+            written.append(CopiedRows(address, bases, parts, starts[:-1]))
         arenas[Object(address, int(starts[-1]), HEAP, table.arena)] = starts
         own[address] = data
         where = np.zeros(len(known), np.int64)
@@ -172,7 +191,21 @@ def flatten_memory(
     if not isinstance(rest, LiveBytes):
         rest = Packed.of(rest).without(known.bases[taken])
     made = _memory(known, taken, list(arenas), Contents(own, rest), copies)
-    return Flattened(made, {item.name: item.base for item in arenas})
+    return Flattened(made, {item.name: item.base for item in arenas}, tuple(written))
+
+
+def ranges_of(rows: CopiedRows) -> list[tuple[int, int]]:
+    """(first byte, bytes) of the ranges of pages that rows lie in. O(rows log rows + pages)."""
+    used = rows.sizes > 0
+    first, last = rows.bases[used] // PAGE, (rows.bases[used] + rows.sizes[used] - 1) // PAGE
+    order = np.argsort(first, kind="stable")
+    first, last = first[order], np.maximum.accumulate(last[order])
+    starts = np.flatnonzero(np.append(True, first[1:] > last[:-1] + 1)) if first.size else np.zeros(0, np.int64)
+    ends = np.append(starts[1:] - 1, first.size - 1) if first.size else starts
+    return [
+        (low * PAGE, (high + 1 - low) * PAGE)
+        for low, high in zip(first[starts].tolist(), last[ends].tolist(), strict=True)
+    ]
 
 
 def columns_of(evaluation: Evaluation, known: Table, loads: Sequence[Expr]) -> list[Column]:

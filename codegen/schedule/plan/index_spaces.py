@@ -55,8 +55,24 @@ class _Planner:
         } | {
             place: "rows behind pointers are read from a copy"
             for place, array in enumerate(self.arrays)
-            if array.object in self.accesses.memory.rows
+            if array.object in self.accesses.memory.rows and not self._is_written_row(array)
         }
+
+    def _is_written_row(self, array: Array) -> bool:
+        """Whether an array is of rows that are written: these are where the program's regions reach them, and move."""
+        return array.object in self.accesses.memory.rows.arenas and array.written
+
+    def _is_table(self, place: int) -> bool:
+        """Whether an array is a table of rows that are written, which everything of its order may be reached through."""
+        array = self.arrays[place]
+        loads = {pattern.access.site.key for pattern in array.patterns}
+        return array.object in self.accesses.memory.rows.tables and any(
+            str(other.major.data[0]) in loads
+            for row in self.arrays
+            if self._is_written_row(row)
+            for other in row.patterns
+            if other.major is not None
+        )
 
     def plan(self) -> ScopePlan:
         while True:
@@ -302,11 +318,11 @@ class _Planner:
         spaces: list[Space] = []
         for members in links.classes(nodes).values():
             arrays = {key[1]: shift for key, shift in members if key[0] == "array"}  # type: ignore[index]
-            if not arrays:
+            copies = {key[1]: shift for key, shift in members if key[0] == "copy"}  # type: ignore[index]
+            if not arrays and not any(self._is_table(place) for place in copies):
                 continue
             fields = {key[1]: shift for key, shift in members if key[0] == "field"}  # type: ignore[index]
             jobs = {key[1]: shift for key, shift in members if key[0] == "jobs"}  # type: ignore[index]
-            copies = {key[1]: shift for key, shift in members if key[0] == "copy"}  # type: ignore[index]
             edges: set[int] = set()
             for place, shift in arrays.items():
                 low, high = self.arrays[place].touched
@@ -370,7 +386,8 @@ class _Planner:
                     mode = "plain" if use.array in indices else "old"
                 elif mode == "direct" and use.array in indices and not self._reads_index(use):
                     mode = "old"  # indices of other loops, which it needs as they are
-                if mode == "old" and self.arrays[use.array].object in self.accesses.memory.rows:
+                array = self.arrays[use.array]
+                if mode == "old" and array.object in self.accesses.memory.rows and not self._is_written_row(array):
                     mode = self._copied(region, use)
                 result[region].append(RegionUse(use.array, mode, use.patterns, use.segments))
         return result
