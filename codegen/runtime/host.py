@@ -18,6 +18,7 @@ from tracecut.codegen.schedule.guards.check_guard import check_guard
 from tracecut.codegen.schedule.guards.make_guard import (
     address_of,
     loaded_root,
+    numbers_of,
     place_pointers,
     pointer_values,
     pointers_made,
@@ -33,6 +34,7 @@ from tracecut.tracer.legality.iteration_domains import steps_around
 from tracecut.tracer.legality.live_memory import LiveObjects
 from tracecut.tracer.legality.memory import Memory, Object
 from tracecut.tracer.legality.row_arenas import Bytes, CopiedRows, RowBuffers, Vector, flatten_memory, ranges_of
+from tracecut.tracer.loops.row_numbers import BEHIND, is_number
 from tracecut.tracer.runtime.fingerprint_key import Secret
 from tracecut.tracer.runtime.hook_slots import named_numbers
 from tracecut.tracer.runtime.hooks import ENTER, LEAVE, MISMATCH, PAUSE, PROBE, TRAPS, Tables, mismatch
@@ -307,6 +309,7 @@ class Host:
             made=nest.made,
             pointers_made=lambda: pointers_made(nest),
             require=require,
+            numbers=lambda item: numbers_of(memory, item),
         )
 
     def _activate(
@@ -386,6 +389,9 @@ def region_codes(
                 roots[group.id] = item.base if item is not None else 0
                 if item in memory.rows:
                     fixed[group.id] = roots[group.id]
+            if is_number(group.sites[0]):  # read from the copy of its table
+                behind = int(numbers[BEHIND + group.sites[0]])
+                fixed[group.id] = roots[group.id] = roots[group.id] + behind
         chosen = file.options.get("variant") if region.region == file.options.get("region") else ""
         address = ctypes.cast(getattr(library, chosen or outlined.name), ctypes.c_void_p).value
         assert address is not None

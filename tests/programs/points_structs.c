@@ -37,7 +37,8 @@ int main(int argc, char **argv)
         }
         for (int i = 0; i < n; i++) {
             p[i].assign += p[i].cost > 1;
-            p[i].coord[t % DIM] += 0.01f * (float)(p[i].assign % 3);
+            for (int d = 0; d < DIM; d++)
+                p[i].coord[d] += 0.01f * (float)(p[i].assign % 3);
             p[i].cost *= 0.5;
         }
     }

@@ -31,7 +31,7 @@ int main(int argc, char **argv)
         flow[v].assign(FIELDS, 0.0);
     }
     for (int t = 0; t < steps; t++) {
-        for (auto [a, b] : links)
+        for (const auto &[a, b] : links)
             for (int k = 0; k < FIELDS; k++) {
                 double moved = 0.1 * (state[a][k] - state[b][k]) + 0.001 * k;
                 flow[a][k] -= moved;

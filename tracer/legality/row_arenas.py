@@ -1,8 +1,9 @@
 """Rows behind pointers as one array: the memory that flattened loops (`flatten_rows.py`) find.
 
 An arena holds a copy of every object that a pointer of a table leads to, one behind the other in the order in which the
-table names them first. The table itself is read from a copy with numbers in the places of its pointers: how many units
-behind the start of the arena a row begins. Number 0 is a pointer to no object: null, or what `malloc(0)` returned.
+table names them first. Numbers stand in a copy of the table, in the places of its pointers: how many units behind the
+start of the arena a row begins. Number 0 is a pointer to no object: null, or what `malloc(0)` returned. All else of the
+table is read and written where it is.
 What an arena was copied from is no object any more, so that whatever else reaches it is reached by an unknown pointer.
 """
 
@@ -19,6 +20,7 @@ from tracecut.ir.loops.expressions import Expr, walk_all
 from tracecut.ir.loops.nest import Nest
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.loops.flatten_rows import RowTable
+from tracecut.tracer.loops.row_numbers import BEHIND
 
 from .evaluate import Evaluation
 from .memory import HEAP, Contents, LiveBytes, Memory, Object, Packed, Rows, Table
@@ -37,7 +39,8 @@ class Flattened:
     """What flattened loops find.
 
     Attributes:
-        memory: the objects. lives: the addresses of the arenas by the names of their globals.
+        memory: the objects. lives: the addresses of the arenas by the names of their globals, and how far the copies
+            of tables lie behind them (`row_numbers.py`).
         written: what has to go back to the rows of the program, of tables whose rows are written.
     """
 
@@ -85,6 +88,11 @@ class RowBuffers:
         return int(self._kept[name].ctypes.data), self._kept[name]
 
 
+def with_pointers(tables: Sequence[RowTable], lives: Mapping[str, int | float]) -> dict[str, int | float]:
+    """The live values with which numbers are read where the pointers are."""
+    return {**lives, **{BEHIND + name: 0 for table in tables for name in table.loads}}
+
+
 def row_tables(nest: Nest, tables: Sequence[RowTable]) -> dict[RowTable, list[Expr]]:
     """The tables of which a nest reads numbers, and the loads of these. O(nodes)."""
     of = {name: table for table in tables if table.function == nest.function for name in table.loads}
@@ -104,7 +112,7 @@ def row_places(
     nest: Nest, tables: Sequence[RowTable], memory: Memory, lives: Mapping[str, int | float], *, single: bool
 ) -> npt.NDArray[np.bool_]:
     """Which objects a flattened nest would copy to arenas; none of tables whose pointers are not all known."""
-    evaluation = Evaluation(nest, memory, lives, single)
+    evaluation = Evaluation(nest, memory, with_pointers(tables, lives), single)
     known = memory.columns()
     found = np.zeros(len(known), np.bool_)
     for loads in row_tables(nest, tables).values():
@@ -138,10 +146,13 @@ def flatten_memory(
     O(pointers log objects + bytes of rows).
     """
     put = place or _anywhere(memory)
-    evaluation = Evaluation(nest, memory, lives, single, steps=steps)
+    looking = with_pointers(tables, lives)
+    evaluation = Evaluation(nest, memory, looking, single, steps=steps)
     known = memory.columns()
     own: dict[int, Bytes] = {}
     arenas: dict[Object, Vector] = {}
+    copies: dict[Object, tuple[Object, Bytes]] = {}
+    behind = {name: 0 for name in looking if name.startswith(BEHIND)}
     spans: dict[Object, list[tuple[int, int, int]]] = {}
     written: list[CopiedRows] = []
     taken = np.zeros(len(known), np.bool_)
@@ -168,30 +179,33 @@ def flatten_memory(
         where = np.zeros(len(known), np.int64)
         where[rows] = np.arange(rows.size)
         for column in columns:
-            if column.item.base not in own:
-                own[column.item.base] = _copied(memory, column.item, put)
-            clear_between(own[column.item.base], column.reach)
+            if column.item not in copies:
+                at, data = put(f"table at {column.item.base}", column.item.size)
+                copies[column.item], own[at] = (Object(at, column.item.size, HEAP), data), data
+            behind[BEHIND + column.name] = copies[column.item][0].base - column.item.base
         for column in _different(columns):
             here = where[column.rows]
             numbers, whole = _in_units(column.pointers + (starts[:-1] - bases)[here], table.unit)
             if not np.all(whole | (column.rows < 0)):
                 raise UnsupportedError("rows behind pointers begin in the middle of an element")
             numbers[column.rows < 0] = 0
-            put_numbers(own[column.item.base], column.offsets, numbers)
+            put_numbers(copies[column.item][1], column.offsets, numbers)
         for column in columns:
             spans.setdefault(column.item, []).append(_span(column.reach))
     if taken[np.searchsorted(known.bases, [item.base for item in spans])].any():
         raise UnsupportedError("rows behind pointers hold pointers to rows")
-    copies = Rows(
+    numbers_of = {item: copy for item, (copy, _) in copies.items()}
+    stand_ins = Rows(
         arenas,
         frozenset(name for table in row_tables(nest, tables) for name in table.loads),
         {item: tuple(dict.fromkeys(found)) for item, found in spans.items()},
+        numbers_of,
     )
     rest = memory.contents
     if not isinstance(rest, LiveBytes):
         rest = Packed.of(rest).without(known.bases[taken])
-    made = _memory(known, taken, list(arenas), Contents(own, rest), copies)
-    return Flattened(made, {item.name: item.base for item in arenas}, tuple(written))
+    made = _memory(known, taken, [*arenas, *numbers_of.values()], Contents(own, rest), stand_ins)
+    return Flattened(made, {**{item.name: item.base for item in arenas}, **behind}, tuple(written))
 
 
 def ranges_of(rows: CopiedRows) -> list[tuple[int, int]]:
@@ -332,22 +346,6 @@ def _span(offsets: Vector) -> tuple[int, int, int]:
     return low, high + 8, int(np.gcd.reduce(offsets - low)) if high > low else 0
 
 
-def _copied(memory: Memory, item: Object, put: Place) -> Bytes:
-    data = memory.bytes_of(item)
-    if data is None:
-        raise UnsupportedError("pointers to rows were not captured")
-    _, made = put(f"table at {item.base}", item.size)
-    made[:] = data
-    return made
-
-
-def clear_between(data: Bytes, offsets: Vector) -> None:
-    """Pointers that no iteration reads, between those that some do: other ones in each run. They become 0."""
-    low, high, step = _span(offsets)
-    places = np.arange(low, high - 7, step or 8, dtype=np.int64)
-    put_numbers(data, places, np.zeros(places.size, np.int64))
-
-
 def put_numbers(data: Bytes, offsets: Vector, numbers: Vector) -> None:
     """Write 8-byte numbers at some offsets."""
     if not (int(np.bitwise_or.reduce(offsets)) | int(data.ctypes.data)) % 8:
@@ -384,15 +382,15 @@ def _anywhere(memory: Memory) -> Place:
     return put
 
 
-def _memory(known: Table, taken: npt.NDArray[np.bool_], arenas: list[Object], contents: Contents, rows: Rows) -> Memory:
-    """The objects that are no rows, and the arenas."""
-    rest, arenas = ~taken, sorted(arenas, key=lambda item: item.base)
+def _memory(known: Table, taken: npt.NDArray[np.bool_], made: list[Object], contents: Contents, rows: Rows) -> Memory:
+    """The objects that are no rows, and those that were made."""
+    rest, made = ~taken, sorted(made, key=lambda item: item.base)
     bases, sizes, kinds = known.bases[rest], known.sizes[rest], known.kinds[rest]
-    at = np.searchsorted(bases, [item.base for item in arenas])
+    at = np.searchsorted(bases, [item.base for item in made])
     table = Table(
-        np.insert(bases, at, [item.base for item in arenas]),
-        np.insert(sizes, at, [item.size for item in arenas]),
-        np.insert(kinds, at, [item.kind for item in arenas]),
-        {**known.names, **{item.base: item.name for item in arenas}},
+        np.insert(bases, at, [item.base for item in made]),
+        np.insert(sizes, at, [item.size for item in made]),
+        np.insert(kinds, at, [item.kind for item in made]),
+        {**known.names, **{item.base: item.name for item in made if item.name}},
     )
     return Memory(table, contents, rows)

@@ -52,22 +52,21 @@ def _reach(accesses: Accesses, access: Access, starts: Vector) -> Vector:
 
 
 def check_rows(accesses: Accesses) -> None:
-    """Refuse a scope that writes tables of rows, or reads the pointers of a table as something else.
+    """Refuse a scope that writes pointers of a table of rows, or reads them as something else.
 
-    Copies stand for them while a schedule is in force, which nobody would bring up to date. The table itself stays as
-    it is: what reads its pointers only as data, to see how far they are apart, reads the program's own. Raises
-    UnsupportedError.
+    Numbers in a copy stand for them while a schedule is in force, which nobody would bring up to date. What reads them
+    only as data, to see how far they are apart, reads the program's own. Raises UnsupportedError.
     """
     rows = accesses.memory.rows
     nodes = walk_all(accesses.nest.expressions()) if rows.tables else ()
     deciding = {str(node.data[0]) for node in nodes if node.kind == "load"}
     for access in accesses.all():
         item, site = access.object, access.site
-        if not access.runs or item is None or item not in rows:
+        if not access.runs or item is None:
             continue
         if item in rows.arenas:
             _check_inside(accesses, access, int(rows.arenas[item][0]))
-        for low, high, step in rows.tables.get(item, ()) if site.key not in rows.loads else ():
+        for low, high, step in rows.tables.get(item, ()):
             if not site.writes and site.type == "ptr" and site.key not in deciding:
                 continue
             if access.overlaps(low, high) and not accesses.stays_beside(access, low, step, 8):
@@ -87,19 +86,8 @@ def check_written_rows(accesses: Accesses, regions: Iterable[int]) -> None:
     written = {access.object for access in reached if access.site.writes}
     for access in reached:
         if access.object in written and access.site.loop not in inside:
-            place = access.site.place.told
-            raise UnsupportedError(f"rows behind pointers are written, and a loop that runs as it is reaches them at {place}")
-
-
-def reads_own_table(accesses: Accesses, access: Access) -> bool:
-    """Whether an access reads row pointers as they are in the program, and no numbers in their places."""
-    rows, item, site = accesses.memory.rows, access.object, access.site
-    if item is None or site.writes or site.type != "ptr" or site.key in rows.loads or item in rows.arenas:
-        return False
-    return any(
-        access.overlaps(low, high) and not accesses.stays_beside(access, low, step, 8)
-        for low, high, step in rows.tables.get(item, ())
-    )
+            where = f"a loop that runs as it is reaches them at {access.site.place.told}"
+            raise UnsupportedError(f"rows behind pointers are written, and {where}")
 
 
 def _check_inside(accesses: Accesses, access: Access, first: int) -> None:

@@ -17,7 +17,7 @@ from tracecut.tracer.loops.flatten_rows import RowTable
 
 from .evaluate import Evaluation
 from .memory import Memory
-from .row_arenas import columns_of, row_tables
+from .row_arenas import columns_of, row_tables, with_pointers
 
 PADDED = 2  # times the bytes of all rows that they may take as records of the longest
 
@@ -35,7 +35,7 @@ def record_units(
 
     Arguments as for `flatten_memory`. O(pointers log objects).
     """
-    evaluation = Evaluation(nest, memory, lives, single, steps=steps)
+    evaluation = Evaluation(nest, memory, with_pointers(tables, lives), single, steps=steps)
     known = memory.columns()
     found: dict[str, int] = {}
     for table, loads in row_tables(nest, tables).items():

@@ -24,9 +24,9 @@ from tracecut.ir.loops.nest import Nest
 
 from .linear_forms import linear_form
 from .reductions import Uses
+from .row_numbers import ROW
 
 ARENA = "@tc.rows"
-ROW = ".row"  # behind the name of a pointer: its number
 
 
 @dataclass(frozen=True)

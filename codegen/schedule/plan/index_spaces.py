@@ -14,7 +14,6 @@ from tracecut.ir.loops.nest import Fill
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.legality.access_patterns import DIRECT, INDIRECT, OTHER, RANGE, SCALAR, SEGMENT, Array, Pattern
 from tracecut.tracer.legality.accesses import Accesses
-from tracecut.tracer.legality.row_checks import reads_own_table
 
 from .access_modes import find_uses, holds_anywhere
 from .offset_union_find import Shifts
@@ -63,10 +62,10 @@ class _Planner:
         return array.object in self.accesses.memory.rows.arenas and array.written
 
     def _is_table(self, place: int) -> bool:
-        """Whether an array is a table of rows that are written, which everything of its order may be reached through."""
+        """Whether an array has the numbers of rows that are written: all that is of its order may be reached so."""
         array = self.arrays[place]
         loads = {pattern.access.site.key for pattern in array.patterns}
-        return array.object in self.accesses.memory.rows.tables and any(
+        return array.object in self.accesses.memory.rows.numbers.values() and any(
             str(other.major.data[0]) in loads
             for row in self.arrays
             if self._is_written_row(row)
@@ -377,7 +376,6 @@ class _Planner:
             result[region] = []
             for use in members:
                 mode = use.mode
-                self._check_table(use)
                 if use.array in moved:
                     mode = "moved"
                 elif mode == "plain":
@@ -395,16 +393,8 @@ class _Planner:
     def _reads_index(self, use: RegionUse) -> bool:
         return any(pattern.access.site.key in self.facts.fields for pattern in use.patterns)
 
-    def _check_table(self, use: RegionUse) -> None:
-        """Refuse a region that reads a table of row pointers both as numbers, from a copy, and as it is."""
-        own = [pattern.access for pattern in use.patterns if reads_own_table(self.accesses, pattern.access)]
-        if own and len(own) < len(use.patterns):
-            raise UnsupportedError(f"pointers to rows are read as something else at {own[0].site.place.told}")
-
     def _copied(self, region: int, use: RegionUse) -> str:
-        """Mode of rows behind pointers, of which there is only a copy."""
-        if all(reads_own_table(self.accesses, pattern.access) for pattern in use.patterns):
-            return "old"
+        """Mode of rows behind pointers, or of their numbers, of which there is only a copy."""
         kinds = {pattern.kind for pattern in use.patterns}
         as_it_is = self.arrays[use.array].stride and (
             kinds <= {INDIRECT, SEGMENT} or kinds == {DIRECT} or region not in self.facts.movable
