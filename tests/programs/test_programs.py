@@ -39,6 +39,11 @@ EXITS = {  # how many parts run seldom; where that is said by the last word: fur
     "mesh_upwind": (0, []),
     "pagerank_prints": (1, ["1"]),  # characters are widened once
     "pagerank_vectors": (0, []),
+    "observers": (0, ["shared"]),
+    "lattice_rows": (0, ["shared"]),
+    "points_structs": (0, ["shared"]),
+    "state_vectors": (0, []),
+    "rows_written": (0, ["shared"]),
     "rows_allocated": (0, []),
     "rows_counted": (0, []),
     "rows_ended": (0, []),

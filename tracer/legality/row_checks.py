@@ -9,7 +9,7 @@ from tracecut.ir.loops.expressions import walk_all
 from tracecut.support.errors import UnsupportedError
 
 from .accesses import Access, Accesses
-from .row_arenas import Vector
+from .row_columns import Vector
 
 CHUNK = 1 << 12  # rows
 

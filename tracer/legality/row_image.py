@@ -12,7 +12,8 @@ from tracecut.tracer.loops.flatten_rows import RowTable
 
 from .evaluate import Evaluation
 from .memory import Memory, Object
-from .row_arenas import Bytes, Fill, columns_of, in_order, put_numbers, row_tables, with_pointers
+from .row_arenas import Bytes, Fill, put_numbers, row_tables, with_pointers
+from .row_columns import columns_of, in_order
 
 SPREAD = 8  # times the bytes of rows that the memory around them may have
 

@@ -17,7 +17,8 @@ from tracecut.tracer.loops.flatten_rows import RowTable
 
 from .evaluate import Evaluation
 from .memory import Memory
-from .row_arenas import columns_of, row_tables, with_pointers
+from .row_arenas import row_tables, with_pointers
+from .row_columns import columns_of
 
 PADDED = 2  # times the bytes of all rows that they may take as records of the longest
 
