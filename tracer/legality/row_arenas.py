@@ -185,6 +185,7 @@ def flatten_memory(
         frozenset(name for table in row_tables(nest, tables) for name in table.loads),
         {item: tuple(dict.fromkeys(found)) for item, found in spans.items()},
         numbers_of,
+        frozenset(item for item in arenas if item.name in {table.arena for table in tables if table.records}),
     )
     rest = memory.contents
     if not isinstance(rest, LiveBytes):

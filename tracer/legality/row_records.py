@@ -1,8 +1,8 @@
-"""Rows behind pointers as records of one size, for tables whose rows are written.
+"""Rows behind pointers as records of one size.
 
-A copy of rows that a scope only reads is copied once more, in the order of the jobs. Rows that it writes stay in their
+A copy of pieces that a scope only reads is copied once more, in the order of the jobs. Rows that it writes stay in their
 arena, which is permuted in place as any other array. For that a row has to be one record, and the number in the place
-of a pointer the number of that record.
+of a pointer the number of that record. So it is where rows are reached at constant distances alone: structures.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def record_units(
     single: bool,
     steps: frozenset[int] = frozenset(),
 ) -> dict[str, int]:
-    """Arena → bytes of its records, for the written tables whose rows are, or are cut into, records of one size.
+    """Arena → bytes of its records, for the tables of records whose rows are, or are cut into, records of one size.
 
     Arguments as for `flatten_memory`. O(pointers log objects).
     """
@@ -40,7 +40,7 @@ def record_units(
     known = memory.columns()
     found: dict[str, int] = {}
     for table, loads in row_tables(nest, tables).items():
-        if not table.written:
+        if not table.records:
             continue
         try:
             columns = columns_of(evaluation, known, loads)

@@ -38,7 +38,8 @@ class RowTable:
         unit: bytes that its numbers count.
         loads: names of the loads of these numbers.
         pairs: numbers that are compared or subtracted: both are of one row, in each iteration.
-        written: whether rows are written too.
+        written: whether rows are written too. records: whether a row is better taken for one record, which may be
+            moved, than for a piece of an array: it is written, or reached at constant distances alone.
     """
 
     function: str
@@ -47,6 +48,7 @@ class RowTable:
     loads: tuple[str, ...]
     pairs: tuple[tuple[str, str], ...] = ()
     written: bool = False
+    records: bool = False
 
 
 def flatten_rows(
@@ -142,12 +144,13 @@ class _Rows:
         found: list[RowTable] = []
         for root, names in members.items():
             unit = math.gcd(*(units.get(name, 0) for name in names))
-            if unit and not self.refused & set(names):
+            if not self.refused & set(names):
                 pairs = tuple((a + ROW, b + ROW) for a, b in self.pairs if self._find(a) == root and a != b)
                 loads = tuple(name + ROW for name in names)
                 arena = f"{ARENA}{first + len(found)}"
                 written = bool(self.written & set(names))
-                found.append(RowTable(self.view.function.name, arena, unit, loads, tuple(dict.fromkeys(pairs)), written))
+                made = RowTable(self.view.function.name, arena, unit or 1, loads, tuple(dict.fromkeys(pairs)), written)
+                found.append(replace(made, records=written or not unit))
         return found
 
     def _varying(self) -> dict[str, Expr]:
@@ -157,7 +160,7 @@ class _Rows:
             for root in [*(site.address for site in nest.sites), *_trips(nest)]:
                 for node in root.walk():
                     varies = node.kind == "load" and node.data[1] == "ptr" and node.has("counter")
-                    if varies and node is not root and not node.has("opaque", "any", "state"):
+                    if varies and not node.has("opaque", "any", "state"):
                         found[str(node.data[0])] = node
         simple = (name for name in found if self._is_plain_load(name))
         return {name: found[name] for name in simple}

@@ -35,13 +35,12 @@ def check_copies(
             number = region.bases.get(group_of.get(key, -1))
             if number is None or region.copies[number].mode != "offsets":
                 raise ScheduleError(f"region {region.region} runs over copied pieces by their old starts or ends")
-    rows = accesses.memory.rows.arenas  # those that are written are reached where they are
-    written = {access.object for access in accesses.all() if access.site.writes and access.object in rows}
+    records = accesses.memory.rows.records  # these are reached where they are
     for access in accesses.inside(region.region):
         number = region.bases.get(group_of.get(access.site.key, -1)) if access.runs else None
         if number is None:
-            own = access.object in written
-            if access.runs and access.object is not None and access.object in accesses.memory.rows and not own:
+            rows = access.object is not None and access.object in accesses.memory.rows
+            if access.runs and rows and access.object not in records:
                 raise ScheduleError(f"rows behind pointers are reached at {access.site.place} without a copy of them")
             continue
         copy = region.copies[number]

@@ -54,21 +54,21 @@ class _Planner:
         } | {
             place: "rows behind pointers are read from a copy"
             for place, array in enumerate(self.arrays)
-            if array.object in self.accesses.memory.rows and not self._is_written_row(array)
+            if array.object in self.accesses.memory.rows and not self._is_record_row(array)
         }
 
-    def _is_written_row(self, array: Array) -> bool:
-        """Whether an array is of rows that are written: these are where the program's regions reach them, and move."""
-        return array.object in self.accesses.memory.rows.arenas and array.written
+    def _is_record_row(self, array: Array) -> bool:
+        """Whether an array is of rows that are records: these are where the program's regions reach them, and move."""
+        return array.object in self.accesses.memory.rows.records
 
     def _is_table(self, place: int) -> bool:
-        """Whether an array has the numbers of rows that are written: all that is of its order may be reached so."""
+        """Whether an array has the numbers of rows that are records: all that is of its order may be reached so."""
         array = self.arrays[place]
         loads = {pattern.access.site.key for pattern in array.patterns}
         return array.object in self.accesses.memory.rows.numbers.values() and any(
             str(other.major.data[0]) in loads
             for row in self.arrays
-            if self._is_written_row(row)
+            if self._is_record_row(row)
             for other in row.patterns
             if other.major is not None
         )
@@ -385,7 +385,7 @@ class _Planner:
                 elif mode == "direct" and use.array in indices and not self._reads_index(use):
                     mode = "old"  # indices of other loops, which it needs as they are
                 array = self.arrays[use.array]
-                if mode == "old" and array.object in self.accesses.memory.rows and not self._is_written_row(array):
+                if mode == "old" and array.object in self.accesses.memory.rows and not self._is_record_row(array):
                     mode = self._copied(region, use)
                 result[region].append(RegionUse(use.array, mode, use.patterns, use.segments))
         return result
