@@ -318,9 +318,9 @@ class _Planner:
         for members in links.classes(nodes).values():
             arrays = {key[1]: shift for key, shift in members if key[0] == "array"}  # type: ignore[index]
             copies = {key[1]: shift for key, shift in members if key[0] == "copy"}  # type: ignore[index]
-            if not arrays and not any(self._is_table(place) for place in copies):
-                continue
             fields = {key[1]: shift for key, shift in members if key[0] == "field"}  # type: ignore[index]
+            if not arrays and not (fields and any(self._is_table(place) for place in copies)):
+                continue
             jobs = {key[1]: shift for key, shift in members if key[0] == "jobs"}  # type: ignore[index]
             edges: set[int] = set()
             for place, shift in arrays.items():
