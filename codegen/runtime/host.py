@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from tracecut.codegen.schedule.guards.check_guard import check_guard
 from tracecut.codegen.schedule.guards.make_guard import (
     address_of,
+    numbers_of,
     place_pointers,
     pointer_values,
     pointers_made,
@@ -29,7 +30,7 @@ from tracecut.support.process.load_and_run import (
 from tracecut.tracer.legality.iteration_domains import steps_around
 from tracecut.tracer.legality.live_memory import LiveObjects
 from tracecut.tracer.legality.memory import Memory, Object
-from tracecut.tracer.legality.row_arenas import Bytes, RowBuffers, Vector, flatten_memory
+from tracecut.tracer.legality.row_arenas import Bytes, RowBuffers, Vector, flatten_memory, ranges_of
 from tracecut.tracer.runtime.fingerprint_key import Secret
 from tracecut.tracer.runtime.hook_slots import named_numbers
 from tracecut.tracer.runtime.hooks import ENTER, LEAVE, MISMATCH, PAUSE, PROBE, TRAPS, Tables, mismatch
@@ -216,6 +217,7 @@ class Host:
             fill=self._gather,
             used=None if whole else state.used_rows,
         )
+        state.written = found.written
         return found.memory, {**numbers, **found.lives}
 
     def _gather(self, data: Bytes, bases: Vector, sizes: Vector, starts: Vector) -> None:
@@ -327,7 +329,8 @@ class Host:
 
         def require(objects: Sequence[Object]) -> None:
             places = [(item.base, item.size) for item in objects]
-            require_own(places, [places[move.object] for move in schedule.moves])
+            rows = [place for found in state.written for place in ranges_of(found)]
+            require_own([*places, *rows], [*(places[move.object] for move in schedule.moves), *rows])
 
         nest = state.file.nest
         values = pointer_values(nest, memory, numbers)
@@ -342,6 +345,7 @@ class Host:
             made=nest.made,
             pointers_made=lambda: pointers_made(nest),
             require=require,
+            numbers=lambda item: numbers_of(memory, item),
         )
 
     def _activate(
@@ -368,7 +372,10 @@ class Host:
 
     def _off(self, state: ScopeState) -> None:
         state.pause.end(self.tables)
+        was = state.executor is not None and state.executor.active
         self.layouts.off(state.executor, state.file.numbers)
+        for rows in state.written if was else ():
+            self.native.spread(rows.arena, rows.bases, rows.sizes, rows.starts, threads=max(1, self.threads))
 
     def _mismatch(self, region: int, slot: int) -> None:
         file = self.owner[region]

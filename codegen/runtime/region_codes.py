@@ -10,6 +10,7 @@ import numpy as np
 from tracecut.codegen.schedule.guards.make_guard import loaded_root
 from tracecut.tracer.legality.evaluate import Evaluation
 from tracecut.tracer.legality.memory import Memory
+from tracecut.tracer.loops.row_numbers import BEHIND, is_number
 
 from .executor import RegionCode
 from .schedule_file import ScopeFile
@@ -51,6 +52,9 @@ def region_codes(
                 roots[group.id] = item.base if item is not None else 0
                 if item in memory.rows:
                     fixed[group.id] = roots[group.id]
+            if is_number(group.sites[0]):  # read from the copy of its table
+                behind = int(numbers[BEHIND + group.sites[0]])
+                fixed[group.id] = roots[group.id] = roots[group.id] + behind
         chosen = file.options.get("variant") if region.region == file.options.get("region") else ""
         address = ctypes.cast(getattr(library, chosen or outlined.name), ctypes.c_void_p).value
         assert address is not None

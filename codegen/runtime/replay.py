@@ -22,6 +22,7 @@ from tracecut.tracer.capture.snapshot import Capture
 from tracecut.tracer.legality.accesses import Access, Accesses
 from tracecut.tracer.legality.memory import DTYPES, STACK, Object
 from tracecut.tracer.legality.row_image import RowImage
+from tracecut.tracer.loops.row_numbers import is_number
 from tracecut.tracer.runtime.binding import Native
 from tracecut.tracer.runtime.hook_slots import decode
 
@@ -94,6 +95,8 @@ class CapturedRegion:
             )
         )
         self._check_captured()
+        self.numbered = {group.id for group in outlined.groups if is_number(group.sites[0])}  # of row pointers
+        self.tables = {copy: table for table, copy in accesses.memory.rows.numbers.items()}
         self.homes = self._homes()
         self.given = self._slots()
 
@@ -117,7 +120,17 @@ class CapturedRegion:
         for place, slot in enumerate(self.outlined.slots):
             if slot.kind == "base" and slot.group not in roots:
                 roots[slot.group] = int(self.given[place])
+        for group in self.outlined.groups:
+            for copy in self._reached(group) if group.id in self.numbered else ():
+                assert copy is not None
+                behind = int(self.buffers[copy.base].ctypes.data) - int(
+                    self.buffers[self.tables[copy].base].ctypes.data
+                )
+                roots[group.id] = roots.get(group.id, 0) + behind
         return roots
+
+    def _reached(self, group: Group) -> set[Object | None]:
+        return {access.object for key in group.sites for access in self.accesses.by_site.get(key, ()) if access.runs}
 
     def _is_loaded(self, group: Group) -> bool:
         """Whether the root of a group is loaded inside of the region."""
@@ -157,10 +170,8 @@ class CapturedRegion:
         """Pointer → the object that all accesses from it lie in, where there is one."""
         reached: dict[str, set[Object | None]] = {}
         for group in self.outlined.groups:
-            for key in group.sites:
-                for access in self.accesses.by_site.get(key, ()):
-                    if access.runs:
-                        reached.setdefault(group.root, set()).add(access.object)
+            for item in self._reached(group):
+                reached.setdefault(group.root, set()).add(self.tables.get(item, item) if item else None)
         alone = {root: found.pop() for root, found in reached.items() if len(found) == 1}
         return {root: item for root, item in alone.items() if item is not None and item.base in self.buffers}
 
@@ -174,6 +185,7 @@ class CapturedRegion:
             return self.homes[pointer]
         sites = [key for group in self.outlined.groups if group.root == pointer for key in group.sites]
         variants = [a for key in sites for a in self.accesses.by_site.get(key, ()) if a.runs and a.object is not None]
+        variants = [a for a in variants if a.object not in self.tables]  # it leads to the table
         named = [
             access.object
             for access in variants
@@ -227,26 +239,26 @@ class Replay(CapturedRegion):
         self._moved = {} if image is None else self._to_image(image)
         self._in_image = self.given.copy()
         for place, slot in enumerate(outlined.slots):
-            if slot.kind in ("live", "base", "data-base"):
-                self._in_image[place] = (int(self.given[place]) + self._moved.get(slot.name, 0)) % (1 << 64)
+            if slot.kind in ("base", "data-base"):
+                self._in_image[place] = (int(self.given[place]) + self._moved.get(slot.group, 0)) % (1 << 64)
 
-    def _to_image(self, image: RowImage) -> dict[str, int]:
-        """Root → how far its copy of rows, or of a table of them, lies before the image of it.
+    def _to_image(self, image: RowImage) -> dict[int, int]:
+        """Group → how far its copy of rows, or of a table of them, lies before the image of it.
 
-        None at all where a root may lead to several objects: then the original order runs on copies of the rows.
+        None at all where a group may lead to several objects: then the original order runs on copies of the rows.
         """
         self._image = image  # kept alive
         rows = self.accesses.memory.rows
         found = {}
         for group in self.outlined.groups:
-            reached = {access.object for key in group.sites for access in self.accesses.by_site[key] if access.runs}
+            reached = self._reached(group)
             if not any(item in rows for item in reached):
                 continue
-            home = self.homes.get(group.root)
-            if home is None:
+            item = reached.pop()
+            if reached or item is None:
                 return {}
-            data = image.tables.get(home, image.data)
-            found[group.root] = int(data.ctypes.data) - int(self.buffers[home.base].ctypes.data)
+            data = image.tables[self.tables[item]] if item in self.tables else image.data
+            found[group.id] = int(data.ctypes.data) - int(self.buffers[item.base].ctypes.data)
         return found
 
     def code(self, variant: str = "", *, original: bool = False) -> RegionCode:
@@ -258,8 +270,12 @@ class Replay(CapturedRegion):
         roots = self.roots()
         if original:
             for group in self.outlined.groups:
-                roots[group.id] = roots.get(group.id, 0) + self._moved.get(group.root, 0)
-        fixed = {group.id: roots[group.id] for group in self.outlined.groups if self._is_loaded(group)}
+                roots[group.id] = roots.get(group.id, 0) + self._moved.get(group.id, 0)
+        fixed = {
+            group.id: roots[group.id]
+            for group in self.outlined.groups
+            if group.id in self.numbered or self._is_loaded(group)
+        }
         address = ctypes.cast(getattr(self.native.library, variant or self.outlined.name), ctypes.c_void_p).value
         assert address is not None
         return RegionCode(address, self.outlined, fixed, {}, roots)

@@ -156,7 +156,8 @@ def first_look(file: ScopeFile, name: str, folder: Path) -> dict[str, Any]:
     recipes = [_recipe(pointer, places) for pointer in pointers_of(nest)]
     asked = file.schedule.guard
     if file.tables:  # its bytes are those of copies, which the host makes
-        asked = replace(asked, loads=(), unplaced=(), nulls=())
+        own = tuple(ref for ref in asked.objects if not ref.numbers)
+        asked = replace(asked, objects=own, loads=(), unplaced=(), nulls=())
     guard, kept, whole = _known(asked, recipes, places)
     made = pointers_made(nest)
     codes = {loop: _code(nest, file.outlined[loop], places, types) for loop in file.regions}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tracecut.codegen.schedule.schedule import Schedule
-from tracecut.tracer.legality.row_arenas import Bytes, Vector
+from tracecut.tracer.legality.row_arenas import Bytes, CopiedRows, Vector
 from tracecut.tracer.runtime.fingerprint_key import Secret
 
 from .coming_schedule import ComingSchedule
@@ -33,3 +33,4 @@ class ScopeState:
     waiting: tuple[dict[str, int | float], str, int, int] | None = None
     used_rows: Mapping[str, Vector] = field(default_factory=dict)
     rows: dict[str, Bytes] = field(default_factory=dict)  # copies of rows behind pointers, by name
+    written: tuple[CopiedRows, ...] = ()  # those that go back to the program

@@ -22,10 +22,14 @@ ANY_SIZE = 0  # no object has no bytes
 
 @dataclass(frozen=True)
 class ObjectRef:
-    """One object: its bytes (or `ANY_SIZE`), and the pointers of the scope in it as (pointer number, offset)."""
+    """One object: its bytes (or `ANY_SIZE`), and the pointers of the scope in it as (pointer number, offset).
+
+    `numbers`: it is the copy of that object with numbers in the places of row pointers.
+    """
 
     size: int
     pointers: tuple[tuple[int, int], ...]
+    numbers: bool = False
 
 
 @dataclass(frozen=True)

@@ -145,7 +145,7 @@ def _private_in(data: Mapping[str, Any]) -> sc.Private:
 def guard_out(guard: sc.Guard) -> dict[str, Any]:
     return {
         "numbers": dict(guard.numbers),
-        "objects": [[ref.size, [list(pair) for pair in ref.pointers]] for ref in guard.objects],
+        "objects": [[ref.size, [list(pair) for pair in ref.pointers], int(ref.numbers)] for ref in guard.objects],
         "unplaced": list(guard.unplaced),
         "nulls": list(guard.nulls),
         "loads": [
@@ -162,8 +162,10 @@ def guard_in(data: Mapping[str, Any]) -> sc.Guard:
     return sc.Guard(
         dict(data["numbers"]),
         tuple(
-            sc.ObjectRef(whole(size), tuple((whole(pointer), whole(offset)) for pointer, offset in pointers))
-            for size, pointers in data["objects"]
+            sc.ObjectRef(
+                whole(size), tuple((whole(at), whole(offset)) for at, offset in pointers), bool(whole(numbers))
+            )
+            for size, pointers, numbers in data["objects"]
         ),
         tuple(map(whole, data["unplaced"])),
         tuple(map(whole, data["nulls"])),

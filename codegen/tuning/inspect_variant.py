@@ -23,6 +23,7 @@ from tracecut.tracer.legality.memory import Memory, Packed
 from tracecut.tracer.legality.row_arenas import Bytes, Fill, Vector, flatten_memory, row_tables
 from tracecut.tracer.legality.row_checks import used_parts
 from tracecut.tracer.legality.row_image import RowImage, row_image
+from tracecut.tracer.legality.row_records import record_units
 from tracecut.tracer.loops.flatten_rows import RowTable
 from tracecut.tracer.loops.program import Analysis
 from tracecut.tracer.runtime.binding import support
@@ -70,7 +71,7 @@ def inspect_variant(found: Captured, scope: int, exits: tuple[str, ...], wanted:
     nest = from_json(to_json(flat.nest(scope, exits)))
     if row_tables(nest, tables):
         try:
-            return _flattened(found, scope, nest, wanted)
+            return _flattened(found, scope, exits, nest, wanted)
         except TooLargeError:
             raise
         except UnsupportedError as error:
@@ -84,13 +85,15 @@ def inspect_variant(found: Captured, scope: int, exits: tuple[str, ...], wanted:
         raise UnsupportedError(why or error.message) from error
 
 
-def _flat(found: Captured) -> tuple[Analysis, tuple[RowTable, ...]]:
-    return found.analysis.flattened(frozenset({found.analysis.view_of(found.region).function.name}))
+def _flat(found: Captured, units: Mapping[str, int] | None = None) -> tuple[Analysis, tuple[RowTable, ...]]:
+    return found.analysis.flattened(frozenset({found.analysis.view_of(found.region).function.name}), units)
 
 
-def _flattened(found: Captured, scope: int, nest: Nest, wanted: Wanted) -> tuple[Captured, Inspection]:
+def _flattened(
+    found: Captured, scope: int, exits: tuple[str, ...], nest: Nest, wanted: Wanted
+) -> tuple[Captured, Inspection]:
     """The region in the flattened program. `nest`: of the scope, in that program."""
-    flat, known = _flat(found)
+    _, known = _flat(found)
     tables = tuple(row_tables(nest, known))
     region, single = found.region, scope != found.region
     numbers = named_numbers(list(found.values[scope]), found.capture.values[scope])
@@ -100,6 +103,11 @@ def _flattened(found: Captured, scope: int, nest: Nest, wanted: Wanted) -> tuple
     refused = scope_refusal(nest)
     if refused is not None:
         raise UnsupportedError(f"the loop {refused.says} ({refused.places[0].told})")
+    units = record_units(nest, tables, memory, numbers, single=single, steps=steps)
+    flat, known = _flat(found, units)
+    if units:
+        nest = from_json(to_json(flat.nest(scope, exits)))
+        tables = tuple(row_tables(nest, known))
     try:
         arenas = flatten_memory(nest, tables, memory, numbers, single=single, steps=steps, fill=fill)
     except UnsupportedError as error:
@@ -111,7 +119,9 @@ def _flattened(found: Captured, scope: int, nest: Nest, wanted: Wanted) -> tuple
     raw = (*found.capture.values[region], *arenas.lives.values())
     capture = replace(found.capture, memory=arenas.memory, values={**found.capture.values, region: raw})
     used = used_parts(inspection.accesses)
-    image = row_image(nest, tables, memory, numbers, single=single, steps=steps, fill=fill)
+    image = None
+    if not arenas.written:
+        image = row_image(nest, tables, memory, numbers, single=single, steps=steps, fill=fill)
     return Captured(flat, capture, region, {**found.values, region: values}, tables, used, image), inspection
 
 

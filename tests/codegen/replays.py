@@ -92,7 +92,7 @@ def _check_replay(
     replay = item.replay(native)
     first = None
     for variant in loaded.variants(item):
-        executor = Executor(native, replay.identity(), [], {item.region: replay.code(variant)})
+        executor = Executor(native, replay.identity(), [], {item.region: replay.code(variant, original=True)})
         executor.enter()
         replay.restore()
         replay.run(executor)
@@ -178,7 +178,7 @@ def _stopped(loaded: Loaded, item: Inspected, schedule: Schedule) -> str:
     native = loaded.native()
     native.threads([0, 1])
     replay, variant = item.replay(native), loaded.variants(item)[0]
-    executor = Executor(native, replay.identity(), [], {item.region: replay.code(variant)})
+    executor = Executor(native, replay.identity(), [], {item.region: replay.code(variant, original=True)})
     executor.enter()
     replay.restore()
     replay.run(executor)

@@ -20,6 +20,7 @@ from .oracle import run_oracles
 from .pieces import pieces_suite
 from .pipeline import check
 from .report import Tally
+from .rows import rows_suite
 
 
 def main() -> int:
@@ -29,6 +30,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=100, help="kernels of each seed")
     parser.add_argument("--kernel", type=int, help="only this kernel of the first seed")
     parser.add_argument("--pieces", action="store_true", help="loops over pieces that follow each other")
+    parser.add_argument("--rows", action="store_true", help="arrays whose elements are rows behind pointers")
     parser.add_argument("--json", action="store_true", help="print the counts as JSON")
     options = parser.parse_args()
     if options.kernel is not None:
@@ -36,7 +38,8 @@ def main() -> int:
     tally = Tally()
     for seed in range(options.first, options.first + options.seeds):
         try:
-            _run((pieces_suite if options.pieces else generate)(seed, options.count), tally)
+            make = pieces_suite if options.pieces else rows_suite if options.rows else generate
+            _run(make(seed, options.count), tally)
         except Exception as error:
             traceback.print_exc()
             tally.failed.append(f"seed {seed} raised {type(error).__name__}: {error}")

@@ -29,7 +29,9 @@ def declarations(kernel: Kernel) -> list[str]:
     whole = [str(scalar.value) for scalar in kernel.scalars if isinstance(scalar.value, int)]
     lines = [f"int given_{number}[] = {{{', '.join(whole)}}};"] if whole else []
     for name in records(kernel):
-        fields = [f"{array.type} {array.name};" for array in kernel.arrays if array.record == name]
+        fields = [
+            f"{array.type} {'*' * bool(array.rows)}{array.name};" for array in kernel.arrays if array.record == name
+        ]
         lines.append(f"struct {name}_{number} {{ {' '.join(fields)} }};")
     for array in kernel.arrays:
         if isinstance(array.fill, tuple):
@@ -62,12 +64,17 @@ def driver(kernel: Kernel) -> list[str]:
     around = [*kernel.ahead, call, *kernel.between]
     if kernel.sweeps > 1:
         around = [f"for (int sweep = 0; sweep < {kernel.sweeps}; sweep++) {{", *around, "}"]
-    lines = [*setup, *around, f"show({kernel.number}, parts, {parts});", *release(kernel)]
+    rows = [array for array in kernel.arrays if array.rows == "allocated"]
+    back = [f"for (int r_ = 0; r_ < {a.length}; r_++) {a.kept}[{_place(a)}] = *{a.outside('r_')};" for a in rows]
+    lines = [*setup, *around, *back, f"show({kernel.number}, parts, {parts});", *release(kernel)]
     return [f"APART void drive_{kernel.number}(void)", *indent(["{", *lines, "}"])]
 
 
-def prepare(kernel: Kernel) -> tuple[list[str], int]:
-    """Lines that declare and fill all data, `parts` describing them; how many parts there are."""
+def prepare(kernel: Kernel, *, slices: bool = False) -> tuple[list[str], int]:
+    """Lines that declare and fill all data, `parts` describing them; how many parts there are.
+
+    `slices`: rows are parts of one array each, which is all that the oracle looks at.
+    """
     whole = [scalar for scalar in kernel.scalars if isinstance(scalar.value, int)]
     lines = [f"{s.type} {s.name} = ({s.type})given_{kernel.number}[{place}];" for place, s in enumerate(whole)]
     lines += [f"{s.type} {s.name} = {s.value!r};" for s in kernel.scalars if s not in whole]
@@ -78,8 +85,10 @@ def prepare(kernel: Kernel) -> tuple[list[str], int]:
             lines.append(f"{array.type} *{array.name} = {array.parent} + {array.offset};")
         elif array.storage == "static":
             lines.append(f"static {array.type} {array.name}[{array.length}];")
-        elif array.storage == "heap" and not array.record:
-            lines.append(f"{array.type} *{array.name} = allocate({array.length} * sizeof *{array.name});")
+        elif array.rows or (array.storage == "heap" and not array.record):
+            lines.append(f"{array.type} *{array.kept} = allocate({array.length} * sizeof *{array.kept});")
+        if array.rows and not array.record:
+            lines.append(f"{array.type} **{array.name} = allocate({array.length} * sizeof *{array.name});")
     shown = [array for array in kernel.arrays if not array.parent and array.storage != "const"]
     lines += ["const struct part parts[] = {", *(f"{_part(kernel, array)}," for array in shown), "};"]
     for place, array in enumerate(shown):
@@ -88,14 +97,35 @@ def prepare(kernel: Kernel) -> tuple[list[str], int]:
         elif array.fill != "zero":
             least, greatest = FILLS[array.fill]
             lines.append(f"fill(&parts[{place}], {kernel.number * 100 + place}, {least}, {greatest});")
+    for array in kernel.arrays:
+        lines += _rows(array, slices=slices or array.rows == "slices")
     if kernel.bundle and _fields(kernel):
         members = [f".{name} = {name}" for name in _bundled(kernel)]
         lines.append(f"struct bundle_{kernel.number} m = {{{', '.join(members)}}};")
     return lines, len(shown)
 
 
+def _rows(array: Array, *, slices: bool) -> list[str]:
+    """Lines that make the rows of an array, in another order than that of the pointers."""
+    if not array.rows:
+        return []
+    here, last, place = array.outside("r_"), array.length - 1, _place(array)
+    row = f"&{array.kept}[{place}]" if slices else f"allocate((size_t)({array.width} + r_ % 2) * sizeof *{array.kept})"
+    fill = [] if slices else [f"for (int r_ = 0; r_ < {array.length}; r_++) *{here} = {array.kept}[{place}];"]
+    lines = [f"for (int r_ = {last}; r_ >= 0; r_--) {here} = {row};", *fill]
+    if array.shared:
+        lines.append(f"{array.outside(str(array.length // 2))} = {array.outside(str(array.length // 3))};")
+    return lines
+
+
+def _place(array: Array) -> str:
+    """The element that pointer `r_` leads to."""
+    return "r_" if isinstance(array.fill, tuple) else f"{array.length - 1} - r_"
+
+
 def release(kernel: Kernel) -> list[str]:
     owned = [a.name for a in kernel.arrays if a.storage == "heap" and not a.record and not a.parent]
+    owned += [array.kept for array in kernel.arrays if array.rows]
     return [f"free({name});" for name in (*records(kernel), *owned)]
 
 
@@ -134,15 +164,15 @@ def _fields(kernel: Kernel) -> list[str]:
     """Declarations of what the kernel is given."""
     found = [f"struct {name}_{kernel.number} *{name}" for name in records(kernel)]
     for array in _handed(kernel):
-        constant = "" if array.written or kernel.bundle else "const "
-        found.append(f"{constant}{array.type} *{array.name}")
+        constant = "" if array.written or kernel.bundle or array.rows else "const "
+        found.append(f"{constant}{array.type} *{'*' * bool(array.rows)}{array.name}")
     return found + [f"{scalar.type} {scalar.name}" for scalar in kernel.scalars]
 
 
 def _part(kernel: Kernel, array: Array) -> str:
-    if array.record:
+    if array.record and not array.rows:
         return f"{{&{array.record}->{array.name}, sizeof *{array.record}, {array.length}, '{CODES[array.type]}'}}"
-    return f"{{{array.name}, sizeof *{array.name}, {array.length}, '{CODES[array.type]}'}}"
+    return f"{{{array.kept}, sizeof *{array.kept}, {array.length}, '{CODES[array.type]}'}}"
 
 
 def rounding(kernel: Kernel) -> bool:

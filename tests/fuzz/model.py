@@ -32,6 +32,8 @@ class Array:
         parent: the array is the part of that array which begins at `offset`.
         passed: whether the kernel knows it.
         prefix: `m->` where the kernel finds it in a structure.
+        rows: each element is a row of its own, behind a pointer: `allocated`, or `slices` of one array. Empty: no rows.
+        shared: two of the pointers lead to one row. width: elements of the rows, of which the first is used.
     """
 
     name: str
@@ -45,6 +47,9 @@ class Array:
     offset: int = 0
     passed: bool = True
     prefix: str = ""
+    rows: str = ""
+    shared: bool = False
+    width: int = 1
 
     def at(self, index: str) -> str:
         """One element, in the kernel."""
@@ -58,6 +63,11 @@ class Array:
     def base(self) -> str:
         """What points to the first element, or to the first record, in the kernel."""
         return self.prefix + (self.record or self.name)
+
+    @property
+    def kept(self) -> str:
+        """Where the driver has the elements themselves."""
+        return f"{self.name}_kept" if self.rows else self.name
 
     @property
     def by_name(self) -> bool:

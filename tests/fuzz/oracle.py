@@ -116,7 +116,7 @@ def _count(kernel: Kernel) -> list[str]:
 
 
 def _test(kernel: Kernel, entry: int = 1) -> list[str]:
-    setup, parts = prepare(kernel)
+    setup, parts = prepare(kernel, slices=True)
     handed = ", ".join(arguments(kernel, later=entry > 1))
     given = ", ".join([*arguments(kernel, later=entry > 1), "s.order", "s.jobs"])
     call = f"{kernel.name}({handed});"

@@ -181,15 +181,19 @@ class Rows:
     Attributes:
         arenas: objects that rows were copied to → where each row begins, and the end (int64).
         loads: names of the loads of their numbers.
-        tables: object → bytes [low, high) of it, `step` bytes apart, with numbers in the places of 8-byte pointers.
+        tables: object of the program → bytes [low, high) of it, `step` bytes apart, that hold 8-byte pointers to rows.
+        numbers: such an object → its copy, with numbers in these places. records: arenas whose rows are records: they
+            are reached where they are, and may be permuted in place.
     """
 
     arenas: Mapping[Object, npt.NDArray[np.int64]] = field(default_factory=dict)
     loads: frozenset[str] = frozenset()
     tables: Mapping[Object, tuple[tuple[int, int, int], ...]] = field(default_factory=dict)
+    numbers: Mapping[Object, Object] = field(default_factory=dict)
+    records: frozenset[Object] = frozenset()
 
     def __contains__(self, item: object) -> bool:
-        return item in self.arenas or item in self.tables
+        return item in self.arenas or item in self.numbers.values()
 
 
 class Memory:

@@ -1,8 +1,9 @@
 """Rows behind pointers as one array: the memory that flattened loops (`flatten_rows.py`) find.
 
 An arena holds a copy of every object that a pointer of a table leads to, one behind the other in the order in which the
-table names them first. The table itself is read from a copy with numbers in the places of its pointers: how many units
-behind the start of the arena a row begins. Number 0 is a pointer to no object: null, or what `malloc(0)` returned.
+table names them first. Numbers stand in a copy of the table, in the places of its pointers: how many units behind the
+start of the arena a row begins. Number 0 is a pointer to no object: null, or what `malloc(0)` returned. All else of the
+table is read and written where it is.
 What an arena was copied from is no object any more, so that whatever else reaches it is reached by an unknown pointer.
 """
 
@@ -11,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -19,13 +20,14 @@ from tracecut.ir.loops.expressions import Expr, walk_all
 from tracecut.ir.loops.nest import Nest
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.loops.flatten_rows import RowTable
+from tracecut.tracer.loops.row_numbers import BEHIND
 
 from .evaluate import Evaluation
 from .memory import HEAP, Contents, LiveBytes, Memory, Object, Packed, Rows, Table
+from .row_columns import Column, Vector, columns_of, different, in_order
 
-Vector = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
-CHUNK = 1 << 12  # rows
+PAGE = 1 << 12
 SPREAD = 8  # times the bytes of rows that the memory around them may have
 ROOM = 16  # bytes in front of the first row, which no number but that of the null pointer leads to
 Fill = Callable[[Bytes, Vector, Vector, Vector], None]
@@ -34,25 +36,27 @@ Place = Callable[[str, int], tuple[int, Bytes]]
 
 @dataclass(frozen=True, eq=False)
 class Flattened:
-    """What flattened loops find: the objects, and the addresses of the arenas by the names of their globals."""
+    """What flattened loops find.
+
+    Attributes:
+        memory: the objects. lives: the addresses of the arenas by the names of their globals, and how far the copies
+            of tables lie behind them (`row_numbers.py`).
+        written: what has to go back to the rows of the program, of tables whose rows are written.
+    """
 
     memory: Memory
     lives: Mapping[str, int]
+    written: tuple[CopiedRows, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
-class Column:
-    """The pointers that one load reads, and where.
+class CopiedRows:
+    """Rows of an arena: where they lie in the program, their bytes, and where they are behind its start (int64)."""
 
-    `rows`: places in the list of objects, −1 for none. `reach`: offsets that it would read if all iterations did.
-    """
-
-    name: str
-    item: Object
-    offsets: Vector
-    pointers: Vector
-    rows: Vector
-    reach: Vector
+    arena: int
+    bases: Vector
+    sizes: Vector
+    starts: Vector
 
 
 class RowBuffers:
@@ -67,6 +71,11 @@ class RowBuffers:
         else:
             self._kept[name][:] = 0
         return int(self._kept[name].ctypes.data), self._kept[name]
+
+
+def with_pointers(tables: Sequence[RowTable], lives: Mapping[str, int | float]) -> dict[str, int | float]:
+    """The live values with which numbers are read where the pointers are."""
+    return {**lives, **{BEHIND + name: 0 for table in tables for name in table.loads}}
 
 
 def row_tables(nest: Nest, tables: Sequence[RowTable]) -> dict[RowTable, list[Expr]]:
@@ -88,7 +97,7 @@ def row_places(
     nest: Nest, tables: Sequence[RowTable], memory: Memory, lives: Mapping[str, int | float], *, single: bool
 ) -> npt.NDArray[np.bool_]:
     """Which objects a flattened nest would copy to arenas; none of tables whose pointers are not all known."""
-    evaluation = Evaluation(nest, memory, lives, single)
+    evaluation = Evaluation(nest, memory, with_pointers(tables, lives), single)
     known = memory.columns()
     found = np.zeros(len(known), np.bool_)
     for loads in row_tables(nest, tables).values():
@@ -122,11 +131,15 @@ def flatten_memory(
     O(pointers log objects + bytes of rows).
     """
     put = place or _anywhere(memory)
-    evaluation = Evaluation(nest, memory, lives, single, steps=steps)
+    looking = with_pointers(tables, lives)
+    evaluation = Evaluation(nest, memory, looking, single, steps=steps)
     known = memory.columns()
     own: dict[int, Bytes] = {}
     arenas: dict[Object, Vector] = {}
+    copies: dict[Object, tuple[Object, Bytes]] = {}
+    behind = {name: 0 for name in looking if name.startswith(BEHIND)}
     spans: dict[Object, list[tuple[int, int, int]]] = {}
+    written: list[CopiedRows] = []
     taken = np.zeros(len(known), np.bool_)
     for table, loads in row_tables(nest, tables).items():
         columns = columns_of(evaluation, known, loads)
@@ -144,117 +157,55 @@ def flatten_memory(
             _fill(data, memory, rows, parts, starts[:-1])
         else:
             fill(data, bases, parts, starts[:-1])
+        if table.written:
+            written.append(CopiedRows(address, bases, parts, starts[:-1]))
         arenas[Object(address, int(starts[-1]), HEAP, table.arena)] = starts
         own[address] = data
         where = np.zeros(len(known), np.int64)
         where[rows] = np.arange(rows.size)
         for column in columns:
-            if column.item.base not in own:
-                own[column.item.base] = _copied(memory, column.item, put)
-            clear_between(own[column.item.base], column.reach)
-        for column in _different(columns):
+            if column.item not in copies:
+                at, data = put(f"table at {column.item.base}", column.item.size)
+                copies[column.item], own[at] = (Object(at, column.item.size, HEAP), data), data
+            behind[BEHIND + column.name] = copies[column.item][0].base - column.item.base
+        for column in different(columns):
             here = where[column.rows]
             numbers, whole = _in_units(column.pointers + (starts[:-1] - bases)[here], table.unit)
             if not np.all(whole | (column.rows < 0)):
                 raise UnsupportedError("rows behind pointers begin in the middle of an element")
             numbers[column.rows < 0] = 0
-            put_numbers(own[column.item.base], column.offsets, numbers)
+            put_numbers(copies[column.item][1], column.offsets, numbers)
         for column in columns:
             spans.setdefault(column.item, []).append(_span(column.reach))
     if taken[np.searchsorted(known.bases, [item.base for item in spans])].any():
         raise UnsupportedError("rows behind pointers hold pointers to rows")
-    copies = Rows(
+    numbers_of = {item: copy for item, (copy, _) in copies.items()}
+    stand_ins = Rows(
         arenas,
         frozenset(name for table in row_tables(nest, tables) for name in table.loads),
         {item: tuple(dict.fromkeys(found)) for item, found in spans.items()},
+        numbers_of,
+        frozenset(item for item in arenas if item.name in {table.arena for table in tables if table.records}),
     )
     rest = memory.contents
     if not isinstance(rest, LiveBytes):
         rest = Packed.of(rest).without(known.bases[taken])
-    made = _memory(known, taken, list(arenas), Contents(own, rest), copies)
-    return Flattened(made, {item.name: item.base for item in arenas})
+    made = _memory(known, taken, [*arenas, *numbers_of.values()], Contents(own, rest), stand_ins)
+    return Flattened(made, {**{item.name: item.base for item in arenas}, **behind}, tuple(written))
 
 
-def columns_of(evaluation: Evaluation, known: Table, loads: Sequence[Expr]) -> list[Column]:
-    """The pointers that each load reads over the whole nest; loads that read the same ones share their vectors.
-
-    Loads that never run have none. Raises UnsupportedError where they are not known.
-    """
-    found: list[Column] = []
-    for node in loads:
-        column = _column(evaluation, known, node, found)
-        found += [] if column is None else [column]
-    if not found:
-        raise UnsupportedError("it is not known where pointers to rows are loaded from")
-    return found
-
-
-def _different(columns: Sequence[Column]) -> list[Column]:
-    """Columns, without those that read the same places as one before."""
-    return list({id(column.offsets): column for column in reversed(columns)}.values())[::-1]
-
-
-def _column(evaluation: Evaluation, known: Table, node: Expr, others: Sequence[Column]) -> Column | None:
-    memory, name = evaluation.memory, str(node.data[0])
-    level, found = evaluation._evaluate(node.args[0])
-    addresses = reach = np.ravel(found.data).astype(np.int64, copy=False)
-    runs = evaluation.may_load(name, level)
-    if not np.any(runs):
-        return None
-    if not np.all(found.known | ~runs):
-        raise UnsupportedError("it is not known where pointers to rows are loaded from")
-    if not np.all(found.known):
-        reach = addresses[np.broadcast_to(found.known, addresses.shape)]
-    if not np.all(runs):
-        addresses = addresses[np.broadcast_to(runs, addresses.shape)]
-    item = memory.find(int(addresses[0]))
-    if item is None or addresses.min() < item.base or addresses.max() + 8 > item.end:
-        raise UnsupportedError("pointers to rows are loaded from several objects")
-    if reach.min() < item.base or reach.max() > item.end - 8:
-        reach = reach[(reach >= item.base) & (reach <= item.end - 8)]
-    reach = reach - item.base
-    offsets = addresses - item.base
-    for other in others:
-        if other.item is item and np.array_equal(other.offsets, offsets):
-            return replace(other, name=name, reach=reach)
-    pointers = _read(memory, addresses)
-    for other in others:  # the ends of the same rows, most often
-        if other.pointers.size == pointers.size and _all_lie_in(known, pointers, other.rows):
-            return Column(name, item, offsets, pointers, other.rows, reach)
-    return Column(name, item, offsets, pointers, _rows_of(known, pointers), reach)
-
-
-def _read(memory: Memory, addresses: Vector) -> Vector:
-    """The pointers at some addresses."""
-    step = int(addresses[-1] - addresses[0]) // max(1, addresses.size - 1)
-    if np.array_equal(addresses, addresses[0] + step * np.arange(addresses.size)):
-        found = memory.strided(int(addresses[0]), step, addresses.size, "ptr")
-        if found is not None:
-            return np.ascontiguousarray(found)
-    pointers, readable = memory.gather(addresses, "ptr")
-    if not readable.all():
-        raise UnsupportedError("pointers to rows were not captured")
-    return pointers
-
-
-def _rows_of(objects: Table, pointers: Vector) -> Vector:
-    """Place of the object that each pointer lies in, or ends; −1 for null and for what lies in none."""
-    order = np.argsort(pointers)  # numbers that rise are found several times faster
-    places = np.empty(pointers.size, np.int64)
-    places[order] = np.searchsorted(objects.bases, pointers[order], side="right") - 1
-    return np.where(_lie_in(objects, pointers, places), places, -1)
-
-
-def _all_lie_in(objects: Table, pointers: Vector, places: Vector) -> bool:
-    """Whether these are the objects that pointers lie in, or end; no other one begins there."""
-    behind = objects.bases[np.minimum(places + 1, len(objects) - 1)]
-    return bool(np.all(_lie_in(objects, pointers, places) & (behind != pointers)))
-
-
-def _lie_in(objects: Table, pointers: Vector, places: Vector) -> npt.NDArray[np.bool_]:
-    """Whether each pointer lies in the object at a place, or ends it."""
-    bases = objects.bases[places]
-    return (places >= 0) & (pointers >= bases) & (pointers <= bases + objects.sizes[places])
+def ranges_of(rows: CopiedRows) -> list[tuple[int, int]]:
+    """(first byte, bytes) of the ranges of pages that rows lie in. O(rows log rows + pages)."""
+    used = rows.sizes > 0
+    first, last = rows.bases[used] // PAGE, (rows.bases[used] + rows.sizes[used] - 1) // PAGE
+    order = np.argsort(first, kind="stable")
+    first, last = first[order], np.maximum.accumulate(last[order])
+    starts = np.flatnonzero(np.append(True, first[1:] > last[:-1] + 1)) if first.size else np.zeros(0, np.int64)
+    ends = np.append(starts[1:] - 1, first.size - 1) if first.size else starts
+    return [
+        (low * PAGE, (high + 1 - low) * PAGE)
+        for low, high in zip(first[starts].tolist(), last[ends].tolist(), strict=True)
+    ]
 
 
 def _check_pairs(table: RowTable, columns: Sequence[Column]) -> None:
@@ -265,24 +216,6 @@ def _check_pairs(table: RowTable, columns: Sequence[Column]) -> None:
             raise UnsupportedError("pointers to different rows are compared")
         if np.any((first.rows < 0) & (first.pointers != second.pointers)):
             raise UnsupportedError("rows behind pointers lie in memory that is not known")
-
-
-def in_order(columns: Sequence[Column], count: int) -> Vector:
-    """Which of `count` objects pointers lead to, each once, in the order of the tables. O(pointers + objects)."""
-    rows = np.concatenate(list({id(column.rows): column.rows for column in columns}.values()))
-    rows = rows[rows >= 0]
-    if not rows.size:
-        raise UnsupportedError("rows behind pointers lie in memory that is not known")
-    if rows.min() == rows.max():  # slices of one array
-        return rows[:1]
-    seen = np.zeros(count, np.bool_)
-    seen[rows] = True
-    if np.count_nonzero(seen) == rows.size:
-        return rows
-    first = np.full(count, -1, np.int64)
-    first[rows[::-1]] = np.arange(rows.size)[::-1]  # of several assignments the last one stays: the first pointer
-    found = np.flatnonzero(first >= 0)
-    return found[np.argsort(first[found], kind="stable")]
 
 
 def _in_units(distances: Vector, unit: int) -> tuple[Vector, npt.NDArray[np.bool_]]:
@@ -297,22 +230,6 @@ def _span(offsets: Vector) -> tuple[int, int, int]:
     """(first byte, behind the last, bytes from one to the next) of 8-byte fields."""
     low, high = int(offsets.min()), int(offsets.max())
     return low, high + 8, int(np.gcd.reduce(offsets - low)) if high > low else 0
-
-
-def _copied(memory: Memory, item: Object, put: Place) -> Bytes:
-    data = memory.bytes_of(item)
-    if data is None:
-        raise UnsupportedError("pointers to rows were not captured")
-    _, made = put(f"table at {item.base}", item.size)
-    made[:] = data
-    return made
-
-
-def clear_between(data: Bytes, offsets: Vector) -> None:
-    """Pointers that no iteration reads, between those that some do: other ones in each run. They become 0."""
-    low, high, step = _span(offsets)
-    places = np.arange(low, high - 7, step or 8, dtype=np.int64)
-    put_numbers(data, places, np.zeros(places.size, np.int64))
 
 
 def put_numbers(data: Bytes, offsets: Vector, numbers: Vector) -> None:
@@ -351,15 +268,15 @@ def _anywhere(memory: Memory) -> Place:
     return put
 
 
-def _memory(known: Table, taken: npt.NDArray[np.bool_], arenas: list[Object], contents: Contents, rows: Rows) -> Memory:
-    """The objects that are no rows, and the arenas."""
-    rest, arenas = ~taken, sorted(arenas, key=lambda item: item.base)
+def _memory(known: Table, taken: npt.NDArray[np.bool_], made: list[Object], contents: Contents, rows: Rows) -> Memory:
+    """The objects that are no rows, and those that were made."""
+    rest, made = ~taken, sorted(made, key=lambda item: item.base)
     bases, sizes, kinds = known.bases[rest], known.sizes[rest], known.kinds[rest]
-    at = np.searchsorted(bases, [item.base for item in arenas])
+    at = np.searchsorted(bases, [item.base for item in made])
     table = Table(
-        np.insert(bases, at, [item.base for item in arenas]),
-        np.insert(sizes, at, [item.size for item in arenas]),
-        np.insert(kinds, at, [item.kind for item in arenas]),
-        {**known.names, **{item.base: item.name for item in arenas}},
+        np.insert(bases, at, [item.base for item in made]),
+        np.insert(sizes, at, [item.size for item in made]),
+        np.insert(kinds, at, [item.kind for item in made]),
+        {**known.names, **{item.base: item.name for item in made if item.name}},
     )
     return Memory(table, contents, rows)

@@ -1,19 +1,21 @@
-"""What is read of rows behind pointers, and that nothing else is done with them."""
+"""What is read and written of rows behind pointers, and that nothing else is done with them."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import numpy as np
 from tracecut.ir.loops.expressions import walk_all
 from tracecut.support.errors import UnsupportedError
 
 from .accesses import Access, Accesses
-from .row_arenas import Vector
+from .row_columns import Vector
 
 CHUNK = 1 << 12  # rows
 
 
 def used_parts(accesses: Accesses) -> dict[str, Vector]:
-    """Bytes of each row of each arena, up to the last one that is read; what lies behind is set to 0.
+    """Bytes of each row of each arena, up to the last one that is touched; what lies behind is set to 0.
 
     There a program may have anything, in each run something else. O(accesses).
     """
@@ -37,7 +39,7 @@ def used_parts(accesses: Accesses) -> dict[str, Vector]:
 
 
 def _reach(accesses: Accesses, access: Access, starts: Vector) -> Vector:
-    """Bytes of each row up to the last one that an access reads; all of them where that is not known."""
+    """Bytes of each row up to the last one that an access touches; all of them where that is not known."""
     found = accesses.addresses(access)
     if found is None or access.object is None:
         return np.diff(starts)
@@ -50,24 +52,21 @@ def _reach(accesses: Accesses, access: Access, starts: Vector) -> Vector:
 
 
 def check_rows(accesses: Accesses) -> None:
-    """Refuse a scope that writes rows or their tables, or reads the pointers of a table as something else.
+    """Refuse a scope that writes pointers of a table of rows, or reads them as something else.
 
-    Copies stand for them while a schedule is in force, which nobody would bring up to date. The table itself stays as
-    it is: what reads its pointers only as data, to see how far they are apart, reads the program's own. Raises
-    UnsupportedError.
+    Numbers in a copy stand for them while a schedule is in force, which nobody would bring up to date. What reads them
+    only as data, to see how far they are apart, reads the program's own. Raises UnsupportedError.
     """
     rows = accesses.memory.rows
     nodes = walk_all(accesses.nest.expressions()) if rows.tables else ()
     deciding = {str(node.data[0]) for node in nodes if node.kind == "load"}
     for access in accesses.all():
         item, site = access.object, access.site
-        if not access.runs or item is None or item not in rows:
+        if not access.runs or item is None:
             continue
         if item in rows.arenas:
-            if site.writes:
-                raise UnsupportedError(f"rows behind pointers are written at {site.place.told}")
             _check_inside(accesses, access, int(rows.arenas[item][0]))
-        for low, high, step in rows.tables.get(item, ()) if site.key not in rows.loads else ():
+        for low, high, step in rows.tables.get(item, ()):
             if not site.writes and site.type == "ptr" and site.key not in deciding:
                 continue
             if access.overlaps(low, high) and not accesses.stays_beside(access, low, step, 8):
@@ -75,15 +74,20 @@ def check_rows(accesses: Accesses) -> None:
                 raise UnsupportedError(f"pointers to rows are {verb} at {site.place.told}")
 
 
-def reads_own_table(accesses: Accesses, access: Access) -> bool:
-    """Whether an access reads row pointers as they are in the program, and no numbers in their places."""
-    rows, item, site = accesses.memory.rows, access.object, access.site
-    if item is None or site.writes or site.type != "ptr" or site.key in rows.loads or item in rows.arenas:
-        return False
-    return any(
-        access.overlaps(low, high) and not accesses.stays_beside(access, low, step, 8)
-        for low, high, step in rows.tables.get(item, ())
-    )
+def check_written_rows(accesses: Accesses, regions: Iterable[int]) -> None:
+    """Refuse rows that are written, and reached by a loop that runs as it is: its pointers lead to the program's own.
+
+    Those get the new values when the layout is left. `regions`: loops whose code finds the copy. Raises
+    UnsupportedError.
+    """
+    rows = accesses.memory.rows
+    inside = {loop for region in regions for loop in accesses.nest.inside(region)}
+    reached = [access for access in accesses.all() if access.runs and access.object in rows.arenas]
+    written = {access.object for access in reached if access.site.writes}
+    for access in reached:
+        if access.object in written and access.site.loop not in inside:
+            where = f"a loop that runs as it is reaches them at {access.site.place.told}"
+            raise UnsupportedError(f"rows behind pointers are written, and {where}")
 
 
 def _check_inside(accesses: Accesses, access: Access, first: int) -> None:

@@ -12,7 +12,8 @@ from tracecut.tracer.loops.flatten_rows import RowTable
 
 from .evaluate import Evaluation
 from .memory import Memory, Object
-from .row_arenas import Bytes, Fill, columns_of, in_order, put_numbers, row_tables
+from .row_arenas import Bytes, Fill, put_numbers, row_tables, with_pointers
+from .row_columns import columns_of, in_order
 
 SPREAD = 8  # times the bytes of rows that the memory around them may have
 
@@ -43,7 +44,7 @@ def row_image(
 
     Arguments as for `flatten_memory`.
     """
-    evaluation = Evaluation(nest, memory, lives, single, steps=steps)
+    evaluation = Evaluation(nest, memory, with_pointers(tables, lives), single, steps=steps)
     known = memory.columns()
     found = [
         (table.unit, column)

@@ -17,6 +17,7 @@ from tracecut.ir.loops.path_conditions import Condition
 from .array_lifetimes import birthplace
 from .phi_sources import pointer_sources
 from .reductions import MemoryReduction, Uses, guarded_reduction, memory_reduction
+from .row_numbers import read_at
 from .scalar_evolution import ScalarView
 
 
@@ -123,9 +124,10 @@ class SiteFinder:
     ) -> Site:
         pointer = instruction.operands[-1]
         type = instruction.type if instruction.op == "load" else instruction.operands[0].type
-        address = self.scalars.operand(pointer)
+        key = str(instruction.result) if instruction.op == "load" else keys[id(instruction)]
+        address = read_at(self.scalars.pool, key, self.scalars.operand(pointer))
         return Site(
-            key=str(instruction.result) if instruction.op == "load" else keys[id(instruction)],
+            key=key,
             effect=self._effect(instruction, address, keys, reduction),
             type=type,
             size=self._size(type),

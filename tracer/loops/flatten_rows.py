@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tracecut.ir.llvm import Instruction, Module
 from tracecut.ir.llvm.def_use import FunctionView
@@ -24,9 +24,9 @@ from tracecut.ir.loops.nest import Nest
 
 from .linear_forms import linear_form
 from .reductions import Uses
+from .row_numbers import ROW
 
 ARENA = "@tc.rows"
-ROW = ".row"  # behind the name of a pointer: its number
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,8 @@ class RowTable:
         unit: bytes that its numbers count.
         loads: names of the loads of these numbers.
         pairs: numbers that are compared or subtracted: both are of one row, in each iteration.
+        written: whether rows are written too. records: whether a row is better taken for one record, which may be
+            moved, than for a piece of an array: it is written, or reached at constant distances alone.
     """
 
     function: str
@@ -45,19 +47,23 @@ class RowTable:
     unit: int
     loads: tuple[str, ...]
     pairs: tuple[tuple[str, str], ...] = ()
+    written: bool = False
+    records: bool = False
 
 
 def flatten_rows(
-    module: Module, views: Iterable[tuple[FunctionView, list[Nest]]]
+    module: Module, views: Iterable[tuple[FunctionView, list[Nest]]], units: Mapping[str, int] | None = None
 ) -> tuple[Module, tuple[RowTable, ...]]:
     """The module in this form, and its tables; none where nothing of it is such a pointer.
 
-    `views`: functions to look at, and their outermost loops. O(instructions).
+    `views`: functions to look at, and their outermost loops. `units`: arena → bytes that its numbers count, multiples
+    of those that its text asks for (`row_records.py`). O(instructions).
     """
     found: list[RowTable] = []
     rows: list[tuple[FunctionView, list[RowTable]]] = []
     for view, nests in views:
-        rows.append((view, _Rows(view, nests).tables(len(found))))
+        tables = _Rows(view, nests).tables(len(found))
+        rows.append((view, [replace(table, unit=(units or {}).get(table.arena, table.unit)) for table in tables]))
         found += rows[-1][1]
     flat = module.copy() if found else module
     for view, tables in rows:
@@ -118,6 +124,7 @@ class _Rows:
         self.nests = nests
         self.parent: dict[str, str] = {}  # of a row pointer: another one of its table, or itself
         self.refused: set[str] = set()
+        self.written: set[str] = set()
         self.pairs: list[tuple[str, str]] = []
 
     def tables(self, first: int) -> list[RowTable]:
@@ -137,11 +144,13 @@ class _Rows:
         found: list[RowTable] = []
         for root, names in members.items():
             unit = math.gcd(*(units.get(name, 0) for name in names))
-            if unit and not self.refused & set(names):
+            if not self.refused & set(names):
                 pairs = tuple((a + ROW, b + ROW) for a, b in self.pairs if self._find(a) == root and a != b)
                 loads = tuple(name + ROW for name in names)
                 arena = f"{ARENA}{first + len(found)}"
-                found.append(RowTable(self.view.function.name, arena, unit, loads, tuple(dict.fromkeys(pairs))))
+                written = bool(self.written & set(names))
+                made = RowTable(self.view.function.name, arena, unit or 1, loads, tuple(dict.fromkeys(pairs)), written)
+                found.append(replace(made, records=written or not unit))
         return found
 
     def _varying(self) -> dict[str, Expr]:
@@ -151,7 +160,7 @@ class _Rows:
             for root in [*(site.address for site in nest.sites), *_trips(nest)]:
                 for node in root.walk():
                     varies = node.kind == "load" and node.data[1] == "ptr" and node.has("counter")
-                    if varies and node is not root and not node.has("opaque", "any", "state"):
+                    if varies and not node.has("opaque", "any", "state"):
                         found[str(node.data[0])] = node
         simple = (name for name in found if self._is_plain_load(name))
         return {name: found[name] for name in simple}
@@ -242,6 +251,8 @@ class _Rows:
             for _, user in self.uses.of(value):
                 if not self._is_known(value, user, derived):
                     self.refused.add(origin)
+                elif user.op == "store":
+                    self.written.add(origin)
         for name in self.parent:  # what holds for one holds for its table
             if any(self._find(other) == self._find(name) for other in tuple(self.refused)):
                 self.refused.add(name)

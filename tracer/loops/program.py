@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -46,7 +47,7 @@ class Analysis:
         self.views: dict[str, FunctionView] = {}
         self._holding: list[FunctionView] = []  # of each loop
         self._nests: dict[tuple[int, tuple[str, ...]], Nest] = {}
-        self._flattened: dict[frozenset[str], tuple[Analysis, tuple[RowTable, ...]]] = {}
+        self._flattened: dict[object, tuple[Analysis, tuple[RowTable, ...]]] = {}
         first = 0
         for name, function in self.module.functions.items():
             view = FunctionView(function, self.types, first)
@@ -79,17 +80,20 @@ class Analysis:
         above = view.loops[loop].parent
         return None if above is None else view.loop_ids[above]
 
-    def flattened(self, functions: frozenset[str]) -> tuple[Analysis, tuple[RowTable, ...]]:
+    def flattened(
+        self, functions: frozenset[str], units: Mapping[str, int] | None = None
+    ) -> tuple[Analysis, tuple[RowTable, ...]]:
         """The same loops, with rows behind pointers of some functions as rows of one array; and the tables of these.
 
-        It is this program where there are none.
+        It is this program where there are none. `units`: as of `flatten_rows`.
         """
-        if functions not in self._flattened:
+        key = functions, frozenset((units or {}).items())
+        if key not in self._flattened:
             views = (self.views[name] for name in sorted(functions))
             pairs = ((view, [self.nest(n) for n, loop in view.loops.items() if loop.parent is None]) for view in views)
-            module, tables = flatten_rows(self.module, pairs)
-            self._flattened[functions] = (Analysis(module), tables) if tables else (self, ())
-        return self._flattened[functions]
+            module, tables = flatten_rows(self.module, pairs, units)
+            self._flattened[key] = (Analysis(module), tables) if tables else (self, ())
+        return self._flattened[key]
 
     @cached_property
     def records(self) -> list[LoopRecord]:

@@ -25,6 +25,7 @@ from .bit_masks import low_bits, masks
 from .exits import Skipped
 from .phi_sources import LEFT_BEHIND, decided_by, incoming, runs_twice, walked_base
 from .pointer_rotation import rotation, turns_in
+from .row_numbers import read_at
 
 MAX_DEPTH = 150
 CARRIED = "carried from one iteration to the next"
@@ -188,7 +189,7 @@ class ScalarView:
             return self.pool.opaque(f"load of {made.type}")
         if of_stream(self.view, made.operands[0].text):
             return self.pool.opaque("found in an output stream")
-        return self.pool.make("load", (text, made.type), (self.operand(made.operands[0]),))
+        return self.pool.make("load", (text, made.type), (read_at(self.pool, text, self.operand(made.operands[0])),))
 
     def _call(self, made: Instruction) -> Expr:
         found = _MIN_MAX.match(made.word)

@@ -58,6 +58,7 @@ class Native:
             "tc_move_pieces": [pointer, pointer, pointer, pointer, pointer, pointer, long, long, integer],
             "tc_copy": [pointer, pointer, pointer, long, integer],
             "tc_gather": [pointer, pointer, pointer, pointer, pointer, long, integer],
+            "tc_spread": [pointer, pointer, pointer, pointer, pointer, long, integer],
             "tc_touch": [pointer, pointer, long, integer],
             "tc_permute": [pointer, pointer, pointer, pointer, long, long, integer, integer],
             "tc_renumber": [pointer, pointer, long, long, integer, pointer, long, long, integer],
@@ -110,6 +111,11 @@ class Native:
         """Copy memory from many addresses: `sizes` bytes each, to `starts` bytes behind the target."""
         at, length, to = (Block.of(part, "i8") for part in (places, sizes, starts))
         self.library.tc_gather(self.pool, target, at.address, length.address, to.address, at.count, threads)
+
+    def spread(self, source: int, places: Any, sizes: Any, starts: Any, *, threads: int = 1) -> None:
+        """The way back from `gather`: `sizes` bytes each, from `starts` bytes behind the source."""
+        at, length, to = (Block.of(part, "i8") for part in (places, sizes, starts))
+        self.library.tc_spread(self.pool, source, at.address, length.address, to.address, at.count, threads)
 
     def touch(self, block: Block, *, threads: int) -> Block:
         """Have the pages of a block given memory by the threads, each its share; returns the block."""

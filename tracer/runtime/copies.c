@@ -164,13 +164,20 @@ void tc_renumber(Pool *pool, void *field, int64_t count, int64_t stride, int32_t
     run_on(pool, job.threads, renumber_part, &job);
 }
 
-typedef struct { char *to; const uint64_t *from; const int64_t *size, *start; int64_t count; int32_t threads; } Gather;
+typedef struct { char *data; const uint64_t *place; const int64_t *size, *start; int64_t count; int32_t threads; } Gather;
 
 static void gather_part(int32_t thread, void *arg) {
     Gather *job = arg;
     int64_t first = job->count * thread / job->threads, last = job->count * (thread + 1) / job->threads;
     for (int64_t i = first; i < last; i++)
-        memcpy(job->to + job->start[i], (const void *)(uintptr_t)job->from[i], (size_t)job->size[i]);
+        memcpy(job->data + job->start[i], (const void *)(uintptr_t)job->place[i], (size_t)job->size[i]);
+}
+
+static void spread_part(int32_t thread, void *arg) {
+    Gather *job = arg;
+    int64_t first = job->count * thread / job->threads, last = job->count * (thread + 1) / job->threads;
+    for (int64_t i = first; i < last; i++)
+        memcpy((void *)(uintptr_t)job->place[i], job->data + job->start[i], (size_t)job->size[i]);
 }
 
 /* Copy memory that lies in many places behind each other: size[i] bytes at from[i] to to + start[i]. */
@@ -178,4 +185,11 @@ void tc_gather(Pool *pool, void *to, const uint64_t *from, const int64_t *size, 
                int32_t threads) {
     Gather job = {to, from, size, start, count, threads < 1 ? 1 : threads};
     run_on(pool, job.threads, gather_part, &job);
+}
+
+/* The way back: size[i] bytes at from + start[i] to to[i]. */
+void tc_spread(Pool *pool, void *from, const uint64_t *to, const int64_t *size, const int64_t *start, int64_t count,
+               int32_t threads) {
+    Gather job = {from, to, size, start, count, threads < 1 ? 1 : threads};
+    run_on(pool, job.threads, spread_part, &job);
 }

@@ -12,7 +12,6 @@ from tracecut.ir.loops.expressions import Expr
 from tracecut.support.errors import ScheduleError
 from tracecut.tracer.legality.accesses import Access, Accesses
 from tracecut.tracer.legality.memory import Object
-from tracecut.tracer.legality.row_checks import reads_own_table
 
 from .numbering import first_record, renumbered
 
@@ -36,17 +35,16 @@ def check_copies(
             number = region.bases.get(group_of.get(key, -1))
             if number is None or region.copies[number].mode != "offsets":
                 raise ScheduleError(f"region {region.region} runs over copied pieces by their old starts or ends")
+    records = accesses.memory.rows.records  # these are reached where they are
     for access in accesses.inside(region.region):
         number = region.bases.get(group_of.get(access.site.key, -1)) if access.runs else None
         if number is None:
-            own = reads_own_table(accesses, access)
-            if access.runs and access.object is not None and access.object in accesses.memory.rows and not own:
+            rows = access.object is not None and access.object in accesses.memory.rows
+            if access.runs and rows and access.object not in records:
                 raise ScheduleError(f"rows behind pointers are reached at {access.site.place} without a copy of them")
             continue
         copy = region.copies[number]
         place = f"the copy that is read at {access.site.place}"
-        if reads_own_table(accesses, access):
-            raise ScheduleError(f"{place} has numbers in the places of pointers")
         if access.site.writes or access.form is None or objects[copy.object] is not access.object:
             raise ScheduleError(f"{place} is of something else, or written")
         if not _fits(region, objects, accesses, access, copy, pieces):

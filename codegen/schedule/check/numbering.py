@@ -99,7 +99,10 @@ def _check_views(
         number = region.bases.get(group.id)
         terms = () if access.form is None else access.form.terms
         picked = any(atom.kind == "counter" and atom.data[0] == region.region for atom in terms)
-        as_it_is = number is not None and region.copies[number].mode == "plain" and picked
+        plain = number is not None and region.copies[number].mode == "plain" and not moved
+        if plain and group.view == OLD:
+            continue  # it is in the program's order: the program's own numbers are right, whatever picks the record
+        as_it_is = plain and picked
         if (group.view != OLD) != (moved or (number is not None and not as_it_is)):
             how = "the new" if group.view != OLD else "the old"
             raise ScheduleError(f"{access.site.place} is reached by {how} numbers of region {region.region}")

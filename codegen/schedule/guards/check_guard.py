@@ -42,6 +42,7 @@ def check_guard(
     made: Mapping[str, str],
     pointers_made: Callable[[], Sequence[str]],
     require: Callable[[Sequence[Item]], None] | None = None,
+    numbers: Callable[[Item], Item | None] = lambda item: None,
 ) -> tuple[list[Item] | None, str]:
     """(objects in the guard's order, "") when everything holds, else (None, what differs).
 
@@ -52,6 +53,7 @@ def check_guard(
         address: where a byte of an object can be read.
         made, pointers_made: where numbers, by name, and pointers come from, as in `Nest.made`: words for what differs.
             That of the pointers is asked for only then.
+        numbers: the copy of an object with numbers in the places of row pointers, None where there is none.
         require: is called with the objects before anything of them is read; it raises where they cannot be used.
     """
     if why := other_number(guard.numbers, lives, made):
@@ -69,6 +71,8 @@ def check_guard(
             if here is None or here[1] != offset or (item is not None and here[0] is not item):
                 return None, f"{pointer_named(pointer)} lies elsewhere in its object"
             item = here[0]
+        if item is not None and ref.numbers:
+            item = numbers(item)
         if item is None or ref.size not in (ANY_SIZE, item.size):
             whose = pointer_named(ref.pointers[0][0]) if ref.pointers else f"object {number}"
             return None, f"the object of {whose} has {item.size if item else 0} bytes, it had {ref.size}"

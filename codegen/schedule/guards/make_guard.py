@@ -15,6 +15,7 @@ from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.legality.accesses import Accesses
 from tracecut.tracer.legality.evaluate import Evaluation
 from tracecut.tracer.legality.memory import Memory, Object
+from tracecut.tracer.loops.row_numbers import BEHIND
 from tracecut.tracer.runtime.binding import Native
 from tracecut.tracer.runtime.fingerprint_key import Secret
 
@@ -79,12 +80,15 @@ def make_guard(accesses: Accesses, native: Native, secret: Secret) -> tuple[Guar
         if found[0] not in pointers:
             objects.append(found[0])
         pointers.setdefault(found[0], []).append((number, found[1]))
+    copies = {copy: pointers[item] for item in objects if (copy := numbers_of(memory, item)) is not None}
+    objects += copies
+    pointers |= copies
     for access in accesses.all():
         if access.runs and access.object is not None and access.object not in pointers:
             raise UnsupportedError(
                 f"the array at {access.site.place} is reached from a pointer that lies outside of it"
             )
-    refs = tuple(ObjectRef(item.size, tuple(pointers[item])) for item in objects)
+    refs = tuple(ObjectRef(item.size, tuple(pointers[item]), item in copies) for item in objects)
     loads: dict[tuple[int, int, int, int, int], LoadGuard] = {}
     grounds = accesses.evaluation.grounds()
     for node in grounds:
@@ -108,9 +112,16 @@ def make_guard(accesses: Accesses, native: Native, secret: Secret) -> tuple[Guar
         str(node.data[0]): accesses.lives[node.data[0]]
         for node in grounds
         if node.kind == "live" and node.data[1] != "ptr" and node.data[0] in accesses.lives
+        if not str(node.data[0]).startswith(BEHIND)  # of this run alone
     }
     nulls = tuple(number for number in unplaced if values[number] == 0)
     return Guard(numbers, refs, tuple(unplaced), nulls, tuple(loads.values())), objects
+
+
+def numbers_of(memory: Memory, item: Object) -> Object | None:
+    """The copy of a table with numbers in the places of its pointers to rows, None where there is none."""
+    found = memory.rows.numbers.get(item)
+    return None if found is None else memory.find(found.base)
 
 
 def address_of(memory: Memory, item: Object, offset: int) -> int:

@@ -22,7 +22,7 @@ from tracecut.tracer.legality.accesses import Accesses
 from tracecut.tracer.legality.iteration_domains import steps_around
 from tracecut.tracer.legality.judge import Verdict, judge
 from tracecut.tracer.legality.memory import Memory
-from tracecut.tracer.legality.row_checks import check_rows
+from tracecut.tracer.legality.row_checks import check_rows, check_written_rows
 
 
 class BehindPointersError(UnsupportedError):
@@ -217,6 +217,7 @@ def inspect_scope(
     inspection = Inspection(accesses, verdicts, plan, use_data)
     if renumber and region in verdicts:
         inspection = _with_blocking_loops(inspection, region, exact=exact)
+    check_written_rows(accesses, inspection.plan.uses)
     check_address_dependence(accesses)
     return inspection
 

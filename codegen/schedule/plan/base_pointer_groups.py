@@ -9,6 +9,7 @@ from tracecut.ir.llvm.control_flow import Loop
 from tracecut.ir.llvm.def_use import FunctionView
 from tracecut.ir.llvm.lexer import constant_address, split_type
 from tracecut.ir.loops.nest import Nest, Site
+from tracecut.tracer.loops.row_numbers import is_number
 
 from .range_function import NEW, Group
 
@@ -16,10 +17,10 @@ from .range_function import NEW, Group
 def group_sites(view: FunctionView, nest: Nest, loop: Loop, views: Mapping[str, str] | None = None) -> list[Group]:
     """Group the accesses of a region by root pointer and by how they are indexed.
 
-    `views` overrides the view of sites by key.
+    Numbers in the places of row pointers are in groups of their own: they are read from a copy of the table. `views` overrides the view of sites by key.
     """
     number = view.loop_ids[loop]
-    found: dict[tuple[str, str, str], list[str]] = {}
+    found: dict[tuple[str, str, str, bool], list[str]] = {}
     varying = {site.key for site in nest.sites_in(number) if _varies(site)}
     for site in nest.sites_in(number):
         operand = pointer_operand(view, site)
@@ -27,8 +28,8 @@ def group_sites(view: FunctionView, nest: Nest, loop: Loop, views: Mapping[str, 
         if root in varying:
             root = ""
         shape = _shape(site, number)
-        found.setdefault((root, shape, (views or {}).get(site.key, NEW)), []).append(site.key)
-    return [Group(place, root, tuple(keys), which) for place, ((root, _, which), keys) in enumerate(found.items())]
+        found.setdefault((root, shape, (views or {}).get(site.key, NEW), is_number(site.key)), []).append(site.key)
+    return [Group(place, root, tuple(keys), which) for place, ((root, _, which, _), keys) in enumerate(found.items())]
 
 
 def _varies(site: Site) -> bool:

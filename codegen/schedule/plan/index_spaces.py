@@ -14,7 +14,6 @@ from tracecut.ir.loops.nest import Fill
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.legality.access_patterns import DIRECT, INDIRECT, OTHER, RANGE, SCALAR, SEGMENT, Array, Pattern
 from tracecut.tracer.legality.accesses import Accesses
-from tracecut.tracer.legality.row_checks import reads_own_table
 
 from .access_modes import find_uses, holds_anywhere
 from .offset_union_find import Shifts
@@ -55,8 +54,24 @@ class _Planner:
         } | {
             place: "rows behind pointers are read from a copy"
             for place, array in enumerate(self.arrays)
-            if array.object in self.accesses.memory.rows
+            if array.object in self.accesses.memory.rows and not self._is_record_row(array)
         }
+
+    def _is_record_row(self, array: Array) -> bool:
+        """Whether an array is of rows that are records: these are where the program's regions reach them, and move."""
+        return array.object in self.accesses.memory.rows.records
+
+    def _is_table(self, place: int) -> bool:
+        """Whether an array has the numbers of rows that are records: all that is of its order may be reached so."""
+        array = self.arrays[place]
+        loads = {pattern.access.site.key for pattern in array.patterns}
+        return array.object in self.accesses.memory.rows.numbers.values() and any(
+            str(other.major.data[0]) in loads
+            for row in self.arrays
+            if self._is_record_row(row)
+            for other in row.patterns
+            if other.major is not None
+        )
 
     def plan(self) -> ScopePlan:
         while True:
@@ -302,11 +317,11 @@ class _Planner:
         spaces: list[Space] = []
         for members in links.classes(nodes).values():
             arrays = {key[1]: shift for key, shift in members if key[0] == "array"}  # type: ignore[index]
-            if not arrays:
-                continue
-            fields = {key[1]: shift for key, shift in members if key[0] == "field"}  # type: ignore[index]
-            jobs = {key[1]: shift for key, shift in members if key[0] == "jobs"}  # type: ignore[index]
             copies = {key[1]: shift for key, shift in members if key[0] == "copy"}  # type: ignore[index]
+            fields = {key[1]: shift for key, shift in members if key[0] == "field"}  # type: ignore[index]
+            if not arrays and not (fields and any(self._is_table(place) for place in copies)):
+                continue
+            jobs = {key[1]: shift for key, shift in members if key[0] == "jobs"}  # type: ignore[index]
             edges: set[int] = set()
             for place, shift in arrays.items():
                 low, high = self.arrays[place].touched
@@ -361,7 +376,6 @@ class _Planner:
             result[region] = []
             for use in members:
                 mode = use.mode
-                self._check_table(use)
                 if use.array in moved:
                     mode = "moved"
                 elif mode == "plain":
@@ -370,7 +384,8 @@ class _Planner:
                     mode = "plain" if use.array in indices else "old"
                 elif mode == "direct" and use.array in indices and not self._reads_index(use):
                     mode = "old"  # indices of other loops, which it needs as they are
-                if mode == "old" and self.arrays[use.array].object in self.accesses.memory.rows:
+                array = self.arrays[use.array]
+                if mode == "old" and array.object in self.accesses.memory.rows and not self._is_record_row(array):
                     mode = self._copied(region, use)
                 result[region].append(RegionUse(use.array, mode, use.patterns, use.segments))
         return result
@@ -378,16 +393,8 @@ class _Planner:
     def _reads_index(self, use: RegionUse) -> bool:
         return any(pattern.access.site.key in self.facts.fields for pattern in use.patterns)
 
-    def _check_table(self, use: RegionUse) -> None:
-        """Refuse a region that reads a table of row pointers both as numbers, from a copy, and as it is."""
-        own = [pattern.access for pattern in use.patterns if reads_own_table(self.accesses, pattern.access)]
-        if own and len(own) < len(use.patterns):
-            raise UnsupportedError(f"pointers to rows are read as something else at {own[0].site.place.told}")
-
     def _copied(self, region: int, use: RegionUse) -> str:
-        """Mode of rows behind pointers, of which there is only a copy."""
-        if all(reads_own_table(self.accesses, pattern.access) for pattern in use.patterns):
-            return "old"
+        """Mode of rows behind pointers, or of their numbers, of which there is only a copy."""
         kinds = {pattern.kind for pattern in use.patterns}
         as_it_is = self.arrays[use.array].stride and (
             kinds <= {INDIRECT, SEGMENT} or kinds == {DIRECT} or region not in self.facts.movable

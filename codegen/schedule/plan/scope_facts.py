@@ -23,7 +23,6 @@ from tracecut.tracer.legality.access_patterns import (
 from tracecut.tracer.legality.accesses import Access, Accesses
 from tracecut.tracer.legality.base_objects import unknown_base
 from tracecut.tracer.legality.memory import Object
-from tracecut.tracer.legality.row_checks import reads_own_table
 
 from .private_data import is_local
 from .scope_plan import Field
@@ -161,17 +160,13 @@ def _find_fields(
         spans.setdefault(home[patterns[0]], []).append((offsets, patterns[0].access.site.size, name))
     fields: dict[str, Field] = {}
     frozen: set[Field] = set()
-    region_of = {loop: region for region in regions for loop in accesses.nest.inside(region)}
     for place, found in spans.items():
         for offsets, widths, names in _joined(found):
             made = Field(place, tuple(sorted(offsets)), max(widths))
             if len(widths) > 1 or any(b - a < made.width for a, b in pairwise(made.offsets)):
                 frozen.add(made)
-            users = {region_of.get(by_site[name][0].access.site.loop) for name in names}
             for pattern in arrays[place].patterns:
-                apart = region_of.get(pattern.access.site.loop) not in users
-                own = apart and reads_own_table(accesses, pattern.access)
-                if not own and _reads_in_part(made, arrays[place], pattern, names):
+                if _reads_in_part(made, arrays[place], pattern, names):
                     frozen.add(made)
             for name in names:
                 fields[name] = made

@@ -18,9 +18,10 @@ from tracecut.tracer.legality.accesses import Accesses
 from tracecut.tracer.legality.evaluate import Evaluation
 from tracecut.tracer.legality.memory import HEAP, Memory, Object
 from tracecut.tracer.legality.row_arenas import flatten_memory, row_places
-from tracecut.tracer.legality.row_checks import check_rows, used_parts
+from tracecut.tracer.legality.row_checks import check_rows, check_written_rows, used_parts
 from tracecut.tracer.legality.row_image import row_image
 from tracecut.tracer.loops.flatten_rows import RowTable
+from tracecut.tracer.loops.row_numbers import read_at
 
 from .test_evaluate import loop
 
@@ -50,7 +51,7 @@ def number(pool: Pool, name: str, offset: int, step: int) -> Expr:
     """The number that stands in the place of a pointer."""
     place = pool.op("mul", "i64", pool.counter(0), pool.const(step))
     at = pool.op("add", "ptr", pool.op("add", "ptr", pool.live("%rows", "ptr"), place), pool.const(offset))
-    return pool.make("load", (f"{name}.row", "i64"), (at,))
+    return pool.make("load", (f"{name}.row", "i64"), (read_at(pool, f"{name}.row", at),))
 
 
 def read(name: str, address: Expr, inner: bool, *, type: str = "i64", size: int = 8, write: bool = False) -> Site:
@@ -121,7 +122,7 @@ def test_rows_are_what_the_pointers_lead_to(
     assert [int(n) == 0 for n in np.broadcast_to(numbers.data, len(pointers))] == [p == 0 for p in pointers]
     reached = {base for base in objects if any(base <= p <= base + objects[base].nbytes for p in pointers if p)}
     kept = {item.base for item in memory.objects} - reached
-    assert kept == {item.base for item in flat.memory.objects} - set(flat.lives.values())
+    assert kept == {item.base for item in flat.memory.objects if item not in flat.memory.rows}
     asked = row_places(subject.nest, (ONE,), memory, NAMES, single=False)
     assert {item.base for item, row in zip(memory.objects, asked, strict=True) if row} == reached
 
@@ -225,18 +226,24 @@ def test_ends_are_of_the_same_row(good: bool) -> None:
 
 @pytest.mark.parametrize(
     ("write", "why"),
-    [("row", "rows behind pointers are written"), ("table", "are written"), ("beside", ""), ("read", "something else")],
+    [
+        ("row", "a loop that runs as it is reaches them"),
+        ("table", "are written"),
+        ("beside", ""),
+        ("read", "something else"),
+    ],
 )
 def test_nobody_else_reaches_them(write: str, why: str) -> None:
     pool = Pool()
     row = number(pool, "%p", 0, 16)
     start = pool.op("add", "ptr", pool.live("@tc.rows0", "ptr"), pool.op("mul", "i64", row, pool.const(4)))
-    field = pool.op("add", "ptr", row.args[0], pool.const(8))
+    table = row.args[0].args[0]
+    field = pool.op("add", "ptr", table, pool.const(8))
     site = {
         "row": read("store:a:0", start, False, type="i32", size=4, write=True),
-        "table": read("store:a:0", row.args[0], False, write=True),
+        "table": read("store:a:0", table, False, write=True),
         "beside": read("store:a:0", field, False, write=True),
-        "read": read("%w", row.args[0], False),
+        "read": read("%w", table, False),
     }[write]
     pointers = [ROWS, 5, ROWS, 6]
     nest = Nest(
@@ -255,5 +262,8 @@ def test_nobody_else_reaches_them(write: str, why: str) -> None:
     if why:
         with pytest.raises(UnsupportedError, match=why):
             check_rows(accesses)
+            check_written_rows(accesses, [])
     else:
         check_rows(accesses)
+        check_written_rows(accesses, [])
+    check_written_rows(accesses, [0])

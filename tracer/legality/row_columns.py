@@ -1,0 +1,162 @@
+"""The pointers that loops load from tables, and the objects that these lead to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+from tracecut.ir.loops.expressions import Expr
+from tracecut.support.errors import UnsupportedError
+
+from .evaluate import Evaluation
+from .memory import Memory, Object, Table
+
+Vector = npt.NDArray[np.int64]
+UNKNOWN = -2  # row of a place of a table that was not looked at
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """The pointers that one load reads, and where.
+
+    `rows`: places in the list of objects, −1 for none. `reach`: offsets that it would read if all iterations did.
+    """
+
+    name: str
+    item: Object
+    offsets: Vector
+    pointers: Vector
+    rows: Vector
+    reach: Vector
+
+
+@dataclass(frozen=True, eq=False)
+class Slots:
+    """The pointers at the 8-byte places of one table, and their rows: each is looked up once, however often it is loaded."""
+
+    pointers: Vector
+    rows: Vector
+
+    @classmethod
+    def of(cls, item: Object) -> Slots:
+        """Of a table of which nothing is known yet."""
+        count = item.size // 8
+        return cls(np.zeros(count, np.int64), np.full(count, UNKNOWN, np.int64))
+
+    def at(self, memory: Memory, known: Table, item: Object, places: Vector) -> tuple[Vector, Vector]:
+        """(pointers, rows) at some places. O(places + new ones log objects)."""
+        asked = np.zeros(self.rows.size, np.bool_)
+        asked[places] = True
+        fresh = np.flatnonzero(asked & (self.rows == UNKNOWN))
+        if fresh.size:
+            self.pointers[fresh] = _read(memory, item.base + 8 * fresh)
+            self.rows[fresh] = _rows_of(known, self.pointers[fresh])
+        return self.pointers[places], self.rows[places]
+
+
+def columns_of(evaluation: Evaluation, known: Table, loads: Sequence[Expr]) -> list[Column]:
+    """The pointers that each load reads over the whole nest; loads that read the same ones share their vectors.
+
+    Loads that never run have none. Raises UnsupportedError where they are not known.
+    """
+    found: list[Column] = []
+    slots: dict[Object, Slots] = {}
+    for node in loads:
+        column = _column(evaluation, known, node, found, slots)
+        found += [] if column is None else [column]
+    if not found:
+        raise UnsupportedError("it is not known where pointers to rows are loaded from")
+    return found
+
+
+def different(columns: Sequence[Column]) -> list[Column]:
+    """Columns, without those that read the same places as one before."""
+    return list({id(column.offsets): column for column in reversed(columns)}.values())[::-1]
+
+
+def _column(
+    evaluation: Evaluation, known: Table, node: Expr, others: Sequence[Column], slots: dict[Object, Slots]
+) -> Column | None:
+    memory, name = evaluation.memory, str(node.data[0])
+    level, found = evaluation._evaluate(node.args[0])
+    addresses = reach = np.ravel(found.data).astype(np.int64, copy=False)
+    runs = evaluation.may_load(name, level)
+    if not np.any(runs):
+        return None
+    if not np.all(found.known | ~runs):
+        raise UnsupportedError("it is not known where pointers to rows are loaded from")
+    if not np.all(found.known):
+        reach = addresses[np.broadcast_to(found.known, addresses.shape)]
+    if not np.all(runs):
+        addresses = addresses[np.broadcast_to(runs, addresses.shape)]
+    item = memory.find(int(addresses[0]))
+    if item is None or addresses.min() < item.base or addresses.max() + 8 > item.end:
+        raise UnsupportedError("pointers to rows are loaded from several objects")
+    if reach.min() < item.base or reach.max() > item.end - 8:
+        reach = reach[(reach >= item.base) & (reach <= item.end - 8)]
+    reach = reach - item.base
+    offsets = addresses - item.base
+    for other in others:
+        if other.item is item and np.array_equal(other.offsets, offsets):
+            return replace(other, name=name, reach=reach)
+    if not int(np.bitwise_or.reduce(offsets)) % 8:
+        pointers, rows = slots.setdefault(item, Slots.of(item)).at(memory, known, item, offsets >> 3)
+        return Column(name, item, offsets, pointers, rows, reach)
+    pointers = _read(memory, addresses)
+    for other in others:  # the ends of the same rows, most often
+        if other.pointers.size == pointers.size and _all_lie_in(known, pointers, other.rows):
+            return Column(name, item, offsets, pointers, other.rows, reach)
+    return Column(name, item, offsets, pointers, _rows_of(known, pointers), reach)
+
+
+def _read(memory: Memory, addresses: Vector) -> Vector:
+    """The pointers at some addresses."""
+    step = int(addresses[-1] - addresses[0]) // max(1, addresses.size - 1)
+    if np.array_equal(addresses, addresses[0] + step * np.arange(addresses.size)):
+        found = memory.strided(int(addresses[0]), step, addresses.size, "ptr")
+        if found is not None:
+            return np.ascontiguousarray(found)
+    pointers, readable = memory.gather(addresses, "ptr")
+    if not readable.all():
+        raise UnsupportedError("pointers to rows were not captured")
+    return pointers
+
+
+def _rows_of(objects: Table, pointers: Vector) -> Vector:
+    """Place of the object that each pointer lies in, or ends; −1 for null and for what lies in none."""
+    order = np.argsort(pointers)  # numbers that rise are found several times faster
+    places = np.empty(pointers.size, np.int64)
+    places[order] = np.searchsorted(objects.bases, pointers[order], side="right") - 1
+    return np.where(_lie_in(objects, pointers, places), places, -1)
+
+
+def _all_lie_in(objects: Table, pointers: Vector, places: Vector) -> bool:
+    """Whether these are the objects that pointers lie in, or end; no other one begins there."""
+    behind = objects.bases[np.minimum(places + 1, len(objects) - 1)]
+    return bool(np.all(_lie_in(objects, pointers, places) & (behind != pointers)))
+
+
+def _lie_in(objects: Table, pointers: Vector, places: Vector) -> npt.NDArray[np.bool_]:
+    """Whether each pointer lies in the object at a place, or ends it."""
+    bases = objects.bases[places]
+    return (places >= 0) & (pointers >= bases) & (pointers <= bases + objects.sizes[places])
+
+
+def in_order(columns: Sequence[Column], count: int) -> Vector:
+    """Which of `count` objects pointers lead to, each once, in the order of the tables. O(pointers + objects)."""
+    rows = np.concatenate(list({id(column.rows): column.rows for column in columns}.values()))
+    rows = rows[rows >= 0]
+    if not rows.size:
+        raise UnsupportedError("rows behind pointers lie in memory that is not known")
+    if rows.min() == rows.max():  # slices of one array
+        return rows[:1]
+    seen = np.zeros(count, np.bool_)
+    seen[rows] = True
+    if np.count_nonzero(seen) == rows.size:
+        return rows
+    first = np.full(count, -1, np.int64)
+    first[rows[::-1]] = np.arange(rows.size)[::-1]  # of several assignments the last one stays: the first pointer
+    found = np.flatnonzero(first >= 0)
+    return found[np.argsort(first[found], kind="stable")]

@@ -1,0 +1,60 @@
+"""Rows behind pointers as records of one size.
+
+A copy of pieces that a scope only reads is copied once more, in the order of the jobs. Rows that it writes stay in their
+arena, which is permuted in place as any other array. For that a row has to be one record, and the number in the place
+of a pointer the number of that record. So it is where rows are reached at constant distances alone: structures.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from tracecut.ir.loops.nest import Nest
+from tracecut.support.errors import UnsupportedError
+from tracecut.tracer.loops.flatten_rows import RowTable
+
+from .evaluate import Evaluation
+from .memory import Memory
+from .row_arenas import row_tables, with_pointers
+from .row_columns import columns_of
+
+PADDED = 2  # times the bytes of all rows that they may take as records of the longest
+
+
+def record_units(
+    nest: Nest,
+    tables: Sequence[RowTable],
+    memory: Memory,
+    lives: Mapping[str, int | float],
+    *,
+    single: bool,
+    steps: frozenset[int] = frozenset(),
+) -> dict[str, int]:
+    """Arena → bytes of its records, for the tables of records whose rows are, or are cut into, records of one size.
+
+    Arguments as for `flatten_memory`. O(pointers log objects).
+    """
+    evaluation = Evaluation(nest, memory, with_pointers(tables, lives), single, steps=steps)
+    known = memory.columns()
+    found: dict[str, int] = {}
+    for table, loads in row_tables(nest, tables).items():
+        if not table.records:
+            continue
+        try:
+            columns = columns_of(evaluation, known, loads)
+        except UnsupportedError:
+            continue
+        rows, pointers = (
+            np.concatenate(part)
+            for part in zip(*((c.rows[c.rows >= 0], c.pointers[c.rows >= 0]) for c in columns), strict=True)
+        )
+        if not rows.size:
+            continue
+        inside = np.unique(pointers - known.bases[rows])
+        sizes = known.sizes[np.unique(rows)]
+        size = int(np.gcd.reduce(inside)) or -(-int(sizes.max()) // 16) * 16
+        if size % table.unit == 0 and math.lcm(16, size) * sizes.size <= PADDED * int(sizes.sum()) + 16 * sizes.size:
+            found[table.arena] = size
+    return found
