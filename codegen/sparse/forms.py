@@ -1,4 +1,4 @@
-"""The forms that a product runs on: plain compressed rows, the same by gathers along rows, and slices."""
+"""The forms that a product runs on: plain compressed rows, the same by gathers along rows, slices, and tiles."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from .native_code import addresses, native
 from .orders import MatrixOrder, Words
 from .row_threads import row_blocks, run_blocks
 from .sliced import Sliced, SlicedShape
+from .tiled import Tiled
 
-FORMATS = ("csr", "csr-vector", "sliced")
+FORMATS = ("csr", "csr-vector", "sliced", "tiled")
+NARROW = ("sliced", "tiled")  # have 32-bit places
 
 
 class Form(Protocol):
@@ -71,6 +73,8 @@ def make_form(matrix: Csr, name: str, order: MatrixOrder, shape: SlicedShape | N
     numbers = order.numbers
     if name == "sliced":
         return Sliced.of(matrix, order.rows, numbers, shape=shape)
+    if name == "tiled":
+        return Tiled.of(matrix, order.rows, numbers)
     if order.rows is not None or numbers is not None:
         which = np.arange(matrix.shape[0], dtype=np.uint32) if order.rows is None else order.rows
         matrix = permuted_rows(matrix, which, numbers)
@@ -79,7 +83,7 @@ def make_form(matrix: Csr, name: str, order: MatrixOrder, shape: SlicedShape | N
 
 def remade_form(form: Form, matrix: Csr, order: MatrixOrder) -> Form:
     """The form with the values of a matrix of the same structure. O(entries)."""
-    if isinstance(form, Sliced):
+    if isinstance(form, Sliced | Tiled):
         return form.with_values(matrix, order.rows, order.numbers)
     assert isinstance(form, CsrForm)
     return make_form(matrix, "csr-vector" if form.vector else "csr", order)
