@@ -33,7 +33,7 @@ class Measured:
 def measure_forms(matrix: Csr, plan: SpmvPlan, rounds: int = ROUNDS) -> list[Measured]:
     """All forms in each order of linear time that the matrix can have, those of one order in turn.
 
-    O(rounds · entries) for each. At most three forms of the matrix are held at a time. `plan`: any of the matrix.
+    O(rounds · entries) for each. At most four forms of the matrix are held at a time. `plan`: any of the matrix.
     """
     found = []
     x = np.ones(matrix.shape[1], matrix.values.dtype)
@@ -57,6 +57,7 @@ def measure_forms(matrix: Csr, plan: SpmvPlan, rounds: int = ROUNDS) -> list[Mea
         taken: list[list[float]] = [[] for _ in operators]
         for turn in range(rounds + 1):
             for operator, seconds in zip(operators, taken, strict=True):
+                operator.times(x, out=y)  # its arrays are then where they are in a loop of products
                 start = process_time()
                 operator.times(x, out=y)
                 if turn:
