@@ -20,7 +20,7 @@ from .forms import FORMATS, NARROW
 from .native_code import addresses, native
 from .orders import NATURAL, MatrixOrder
 from .sliced import SlicedShape, lanes_of
-from .tiled import ENTRIES, tile_shift
+from .tiled import ROWS, block_entries, tile_shift
 
 WINDOWS = (32, 3, 1)  # of each level: small caches fill in a few rows, which may not be like the others
 CAP = 512  # entries from which on a row's cost grows by the entry
@@ -130,7 +130,8 @@ def estimates(matrix: Csr, order: MatrixOrder, misses: XMisses, shape: SlicedSha
             held, slots, nanoseconds = _tiled(matrix, order, misses, one)
         else:
             held, slots = matrix.bytes, matrix.entries
-            nanoseconds = _rows(one, own, over) + ends * min(1.0, ends / LEARNT) * one.end
+            counts = _rounded(own, lanes_of(matrix.values.dtype)) if name == "csr-vector" else own
+            nanoseconds = _rows(one, counts, over) + ends * min(1.0, ends / LEARNT) * one.end
         if name != "tiled":
             nanoseconds += matrix.entries * _missed(one, misses.per_entry)
         nanoseconds += _streamed(one, held, held + vectors) + costs.call * 1e3 * (1 + bool(moved))
@@ -146,6 +147,13 @@ def _rows(costs: FormCosts, counts: Longs | Floats, over: int) -> float:
     slope = (costs.rows[-1] - costs.rows[-2]) / (LENGTHS[-1] - LENGTHS[-2])
     each[LENGTHS[-1] :] = costs.rows[-1] + slope * np.arange(max(0, counts.size - LENGTHS[-1]))
     return float(each @ counts) + over * slope
+
+
+def _rounded(counts: Longs, lanes: int) -> Longs:
+    """Rows by their length, which is rounded up to what a core takes at a time. Lengths are at most CAP."""
+    found = np.zeros_like(counts)
+    np.add.at(found, np.minimum(-(-np.arange(counts.size) // lanes) * lanes, CAP), counts)
+    return found
 
 
 def _missed(costs: FormCosts, shares: tuple[float, ...]) -> float:
@@ -209,12 +217,13 @@ def _tiled(matrix: Csr, order: MatrixOrder, misses: XMisses, costs: FormCosts) -
     lengths[CAP] = found[most + 1] / CAP  # long ones cost by the entry, and two mispredictions
     share = matrix.entries / max(1, seen)
     held = int(matrix.entries * (value.itemsize + 2) + 2 * share * float(lengths[:most].sum()))
-    blocks = max(1, matrix.entries // ENTRIES, rows >> 16)
+    blocks = max(1, matrix.entries // block_entries(matrix.entries), rows // ROWS)
     lines = cols * value.itemsize // LINE
-    # Each block loads the lines of x that it touches once more; within a tile they then are in the second level.
+    # Each block loads the lines of x that it touches once more, at most those that would be missed without tiles;
+    # within a tile they then are in the second level.
     first, second, third = misses.per_entry
-    loaded = blocks * min(lines, matrix.entries // blocks) if second else 0
-    beyond = costs.misses[2] if third else costs.misses[1]
+    loaded = min(blocks * lines, int(matrix.entries * second))
+    beyond = costs.misses[1] + (costs.misses[2] - costs.misses[1]) * (third / second if second else 0.0)
     nanoseconds = share * (_rows(costs, lengths, 0) + LONG_ROW * float(found[most]))
     nanoseconds += matrix.entries * first * costs.misses[0] + loaded * beyond
     return held, matrix.entries, nanoseconds + min(blocks * tiles, matrix.entries) * CELL

@@ -9,6 +9,7 @@ and nothing is padded.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -26,7 +27,8 @@ from .sliced import lanes_of
 
 Halves = npt.NDArray[np.uint16]
 ROWS = 1 << 16  # of a block, at most: what 16 bits count
-ENTRIES = 1 << 20  # of a block that has fewer rows, about: enough to pay for loading each tile of x once more
+BLOCKS = 8  # that even a small matrix has, for threads to share
+FEWEST, ENTRIES = 1 << 16, 1 << 21  # of a block: what pays for another thread, and for loading all of x once more
 TILE = 1 << 18  # bytes of x that a tile reads: a part of any second-level cache
 LONG = 64  # entries of a row in a tile that is not put into slices
 _U32 = np.dtype(np.uint32)
@@ -105,7 +107,7 @@ class Tiled:
         numbers: Words | None = None,
         *,
         shift: int | None = None,
-        block: tuple[int, int] = (ROWS, ENTRIES),
+        block: tuple[int, int] | None = None,
         origin: bool = False,
     ) -> Tiled:
         """The tiles of a matrix, perhaps in an order.
@@ -115,7 +117,8 @@ class Tiled:
             order: uint32 (rows), row i of the tiles is row order[i] of the matrix.
             numbers: uint32 (columns), column j of the matrix is column numbers[j] of the tiles.
             shift: the logarithm of a tile's columns, at most 16. None: 256 KiB of x.
-            block: rows that a block has at most, and entries with which it ends before.
+            block: rows that a block has at most, and entries with which it ends before. None: 65,536 and
+                `block_entries`.
             origin: keep which entry each was: `to_csr` then restores rows whose columns do not rise, too.
 
         Raises ArgumentError for a larger matrix. O(rows + entries + blocks · tiles).
@@ -125,7 +128,7 @@ class Tiled:
         value, index = matrix.values.dtype, matrix.columns.dtype
         shift = tile_shift(value) if shift is None else shift
         ends = _ends(matrix, order)
-        first_rows = _blocks(ends, *block)
+        first_rows = _blocks(ends, *((ROWS, block_entries(matrix.entries)) if block is None else block))
         most = int(np.diff(ends[first_rows]).max(initial=0))
         if most >= 2**32:
             raise ArgumentError(f"tiles hold blocks of fewer than 2**32 entries, one of the matrix has {most}")
@@ -192,15 +195,21 @@ class Tiled:
         arrays = (self.first_rows, self.head_starts, self.row_starts, self.starts, self.heads, self.rows, self.columns)
         return _Struct(*addresses(*arrays), self.shift)
 
+    @cached_property
+    def _single(self) -> tuple[Callable[..., int], int, int]:
+        """The product with one vector, and the addresses that it begins with."""
+        call = native("tiled_times", "nnppppp", self.values.dtype, _U32)
+        return call, ctypes.addressof(self._struct), address(self.values)
+
     def times(self, x: Array, y: Array, scale: Array, count: int, threads: int) -> None:
         """y = α A x + β y, on arrays as in `csr_kernels.Product`; `count` right-hand sides."""
-        known = (ctypes.addressof(self._struct), address(self.values), *addresses(x, y, scale))
-        cuts, value = row_blocks(self.starts, threads), self.values.dtype
+        call, *known = self._single
+        known += addresses(x, y, scale)
+        cuts = row_blocks(self.starts, threads)
         if count == 1:
-            call = native("tiled_times", "nnppppp", value, _U32)
             run_blocks(lambda first, last: call(first, last, *known), cuts)
         else:
-            many = native("tiled_times_many", "nnpppppnn", value, _U32)
+            many = native("tiled_times_many", "nnpppppnn", self.values.dtype, _U32)
             run_blocks(lambda first, last: many(first, last, *known, count, 0), cuts)
 
     def transposed_times(self, x: Array, y: Array, scale: Array, count: int) -> None:
@@ -217,6 +226,11 @@ class Tiled:
 def tile_shift(value: np.dtype[Any]) -> int:
     """The logarithm of the columns of a tile: 256 KiB of x, and no more than 16 bits count."""
     return min(16, (TILE // value.itemsize).bit_length() - 1)
+
+
+def block_entries(entries: int) -> int:
+    """Entries of a block of a matrix: an eighth of them, within bounds."""
+    return min(ENTRIES, max(FEWEST, entries // BLOCKS))
 
 
 def _most_heads(cells: int, entries: int, lanes: int) -> int:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tracecut.codegen.sparse.csr import Csr
 from tracecut.codegen.sparse.csr_kernels import csr_times
-from tracecut.codegen.sparse.tiled import LONG, Tiled, tile_shift
+from tracecut.codegen.sparse.tiled import LONG, Tiled, block_entries, tile_shift
 from tracecut.support.errors import ArgumentError
 
 from .matrices import dense, large, matrices, same_entries, whole_numbers
@@ -52,6 +52,7 @@ def test_there_and_back(matrix: Csr, block: tuple[int, int], shift: int) -> None
     assert tiled.bytes >= matrix.entries * (2 + matrix.values.itemsize)
     other = matrix.with_values(np.arange(matrix.entries).astype(matrix.values.dtype))
     assert same_entries(tiled.with_values(other).to_csr(), other)
+    assert tiled.shift == shift
     if shift == 16:  # one tile: there is no other order of a row's entries
         assert same_entries(Tiled.of(matrix, block=block).to_csr(), matrix)
 
@@ -102,6 +103,8 @@ def test_blocks_end_with_many_rows_or_entries() -> None:
     assert by_rows.first_rows.tolist() == [0, 1000, 2000, 3000, 4000]
     sizes = np.diff(by_entries.starts)
     assert all(100_000 <= size < 101_000 for size in sizes[:-1])
+    assert np.diff(Tiled.of(matrix).starts).min() > 0 and Tiled.of(matrix).starts.size - 1 == 7
+    assert [block_entries(entries) for entries in (0, 1 << 22, 1 << 30)] == [1 << 16, 1 << 19, 1 << 21]
     assert tile_shift(np.dtype("f4")) == 16
     assert tile_shift(np.dtype("c16")) == 14
 
