@@ -23,15 +23,17 @@ CHEAP = ("natural", "rcm", "degree")  # orders of linear time; "spac" takes as l
 
 @dataclass(frozen=True)
 class Measured:
-    """A candidate, and the median CPU microseconds of its products on one thread, vectors permuted in each call."""
+    """A candidate, and the CPU microseconds of its products on one thread, vectors permuted in each call."""
 
     estimate: Estimate
     us: float
     inspect_seconds: float
 
 
-def measure_forms(matrix: Csr, plan: SpmvPlan, rounds: int = ROUNDS) -> list[Measured]:
+def measure_forms(matrix: Csr, plan: SpmvPlan, rounds: int = ROUNDS, *, least: bool = False) -> list[Measured]:
     """All forms in each order of linear time that the matrix can have, those of one order in turn.
+
+    Times are medians of the rounds, or with `least` the least, as the tables of costs have it.
 
     O(rounds · entries) for each. At most four forms of the matrix are held at a time. `plan`: any of the matrix.
     """
@@ -63,7 +65,7 @@ def measure_forms(matrix: Csr, plan: SpmvPlan, rounds: int = ROUNDS) -> list[Mea
                 if turn:
                     seconds.append(process_time() - start)
         found += [
-            Measured(one, 1e6 * statistics.median(seconds), inspect)
+            Measured(one, 1e6 * (min(seconds) if least else statistics.median(seconds)), inspect)
             for one, seconds, inspect in zip(candidates, taken, inspected, strict=True)
         ]
     return found
