@@ -2,9 +2,9 @@
 
     python benchmarks/spmv_tuning.py --json FILE [--repeat 15] [--only NAME …]
 
-Metrics are `FORMAT: us`, in each order, with what the model predicts beside them, and `chosen: us` beside the fastest of
-all. Vectors are moved in each call, on one thread; times are the least CPU seconds of some rounds, forms in turn. Run
-`tracecut tune` first; without it, the table of another machine is what is tested.
+Metrics are `FORMAT: us`, in each order, with what the model predicts beside them, and `chosen: us` beside the fastest
+of all. Vectors are moved in each call, on one thread; times are the least CPU seconds of some rounds, forms in turn.
+Run `tracecut tune` first; without it, the table of another machine is what is tested.
 """
 
 from __future__ import annotations
