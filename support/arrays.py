@@ -47,6 +47,19 @@ def check_offsets(name: str, offsets: Longs, total: int) -> None:
         raise ArgumentError(f"{name} ends at {offsets[-1]}, but {total} entries were given")
 
 
+def check_compressed(name: str, matrix: Any, major: int, minor: int) -> None:
+    """A scipy matrix in compressed rows (columns): `major` of them, indices in [0, `minor`), a value for each.
+
+    name: what stands before the names of its arrays. SciPy reads and writes wherever an index says.
+    """
+    if matrix.indptr.size != major + 1:
+        raise ArgumentError(f"{name}indptr has {matrix.indptr.size} entries, {major + 1} expected")
+    check_offsets(f"{name}indptr", matrix.indptr, matrix.indices.size)
+    check_range(f"{name}indices", matrix.indices, 0, minor)
+    if matrix.data.size != matrix.indices.size:
+        raise ArgumentError(f"{name}data has {matrix.data.size} entries, {name}indices has {matrix.indices.size}")
+
+
 def check_range(name: str, values: npt.NDArray[Any], low: int, high: int) -> None:
     """Every value lies in [low, high)."""
     if values.size == 0:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from tracecut.codegen.sparse.csr import Csr
-from tracecut.codegen.sparse.estimate import COSTS, MAKING, MOVING, ORDERING, x_misses
+from tracecut.codegen.sparse.estimate import making_seconds, misses_seconds
 from tracecut.codegen.sparse.operator import SparseOperator
 from tracecut.codegen.sparse.row_threads import run_blocks, usable
 from tracecut.codegen.sparse.spmv import spmv
@@ -152,9 +152,7 @@ def _order(matrix: Csr) -> str:
     lengths = np.diff(matrix.offsets)
     if not matrix.entries or int(lengths.max()) * lengths.size > HUB * matrix.entries or max(matrix.shape) >= 2**31:
         return "auto"
-    shares = x_misses(matrix).per_entry
-    saved = sum(cost * share for cost, share in zip(COSTS["sliced"].misses, shares, strict=True))
-    return "rcm" if CALLS * saved > MAKING["sliced"] + ORDERING["rcm"] + MOVING else "auto"
+    return "rcm" if CALLS * misses_seconds(matrix) > making_seconds(matrix, "sliced", "rcm") else "auto"
 
 
 def _general(matrix: Any, other: Any, problem: _Problem, callback: Callable[[Vector], None] | None) -> Solution:

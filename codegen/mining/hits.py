@@ -72,26 +72,40 @@ def _gathered_scores(links: Links, hubs: Floats, bounds: Bounds) -> tuple[Scores
     links = by_largest(links)
     order, rank = by_degree(links.degrees())
     into, out = gathered(links, order), renumbered(links, order, rank)
-    sums = np.zeros((max(into.cuts.size, out.cuts.size) - 1, 1))
     product = _products(into, out, bounds.threads)
-
-    def scale(y: Floats, factor: float, x: Floats) -> float:
-        run_step(scale_step, out, bounds.threads, y, factor, x, bounds.norm, sums)
-        return float(bounds.length(sums[: out.cuts.size - 1, 0]))
-
-    return _iterate(product, scale, hubs[order], rank, links, bounds, "start")
+    return _iterate(product, _scaling(out, bounds), hubs[order], rank, links, bounds, "start")
 
 
-def _products(into: Gathered, out: Gathered, threads: int) -> Callable[[bool, Floats, float, Floats], float]:
-    """y = factor · Aᵀ x if `backward`, else factor · A x; returns the sum of y."""
+def _products(
+    into: Gathered, out: Gathered, threads: int, multiply: Callable[[bool, Floats], Floats] | None = None
+) -> Callable[[bool, Floats, float, Floats], float]:
+    """y = factor · Aᵀ x if `backward`, else factor · A x; returns the sum of y.
+
+    multiply: gives Aᵀ x or A x in place of the links of `into` and `out`.
+    """
     sums = np.zeros((max(into.cuts.size, out.cuts.size) - 1, 1))
 
     def product(backward: bool, x: Floats, factor: float, y: Floats) -> float:
         graph = into if backward else out
-        run_step(sum_step, graph, threads, graph.parts, x, factor, y, sums)
+        parts = graph.parts if multiply is None else NOWHERE
+        if multiply is not None:
+            y[:] = multiply(backward, x * factor)  # products of two weights may be out of range
+            factor = 1.0
+        run_step(sum_step, graph, threads, parts, x, factor, y, sums)
         return float(sums[: graph.cuts.size - 1].sum())
 
     return product
+
+
+def _scaling(graph: Gathered, bounds: Bounds) -> Callable[[Floats, float, Floats], float]:
+    """y = factor · y; returns the norm of its difference to x."""
+    sums = np.zeros((graph.cuts.size - 1, 1))
+
+    def scale(y: Floats, factor: float, x: Floats) -> float:
+        run_step(scale_step, graph, bounds.threads, y, factor, x, bounds.norm, sums)
+        return float(bounds.length(sums[:, 0]))
+
+    return scale
 
 
 def lanczos_hits(links: Links, start: Floats, tol: float, restarts: int) -> tuple[Scores, Scores]:
@@ -129,18 +143,8 @@ def _operator_scores(links: Links, operator: Any, hubs: Floats, bounds: Bounds) 
     turned = operator.T
     rows = np.arange(links.size + 1, dtype=np.uint32)
     graph = cut(rows, rows[:-1], np.zeros(0))  # for its blocks
-    sums = np.zeros((graph.cuts.size - 1, 1))
-
-    def product(backward: bool, x: Floats, factor: float, y: Floats) -> float:
-        y[:] = (turned if backward else operator) @ (x * factor)  # products of two weights may be out of range
-        run_step(sum_step, graph, bounds.threads, NOWHERE, x, 1.0, y, sums)
-        return float(sums.sum())
-
-    def scale(y: Floats, factor: float, x: Floats) -> float:
-        run_step(scale_step, graph, bounds.threads, y, factor, x, bounds.norm, sums)
-        return float(bounds.length(sums[:, 0]))
-
-    return _iterate(product, scale, hubs, slice(None), links, bounds, "start, or the operator,")
+    product = _products(graph, graph, bounds.threads, lambda backward, x: (turned if backward else operator) @ x)
+    return _iterate(product, _scaling(graph, bounds), hubs, slice(None), links, bounds, "start, or the operator,")
 
 
 def _iterate(

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from tracecut.codegen.sparse.csr import rows_of
 from tracecut.partition.inputs.matrix_files import read_matrix
-from tracecut.support.arrays import Floats, check_offsets, check_range, frozen
+from tracecut.support.arrays import Floats, check_compressed, check_range, frozen
 from tracecut.support.errors import ArgumentError
 
 from .networkx_links import networkx_parts
@@ -75,7 +75,8 @@ def as_links(graph: Any, weight: str | None = "weight") -> Links:
         return _checked(Links(offsets, targets, weights, nodes))
     if hasattr(graph, "tocsr") and hasattr(graph, "shape"):
         return _from_matrix(graph, weight)
-    raise ArgumentError(f"graph is a {type(graph).__name__}, {EXPECTED} was expected")
+    dense = "scipy.sparse.csr_array(graph) makes one of a dense array." if isinstance(graph, np.ndarray) else ""
+    raise ArgumentError(f"graph is a {type(graph).__name__}, {EXPECTED} was expected", hint=dense)
 
 
 def _from_ends(ends: tuple[Any, ...], weight: str | None) -> Links:
@@ -103,12 +104,7 @@ def _from_matrix(matrix: Any, weight: str | None) -> Links:
     if n >= MOST:
         raise ArgumentError(f"the graph has {n} nodes, fewer than 2**31 were expected")
     rows = matrix if matrix.format == "csr" else rows_of(matrix)
-    if rows.indptr.size != n + 1:
-        raise ArgumentError(f"the matrix of the graph has {rows.indptr.size} offsets, {n + 1} were expected")
-    check_offsets("indptr", rows.indptr, rows.indices.size)
-    check_range("indices", rows.indices, 0, n)
-    if rows.data.size != rows.indices.size:
-        raise ArgumentError(f"the matrix of the graph has {rows.data.size} values, {rows.indices.size} were expected")
+    check_compressed("graph.", rows, n, n)
     values = np.zeros(0) if weight is None else np.ascontiguousarray(rows.data, np.float64)
     if values.size and bool((values == 1.0).all()):
         values = np.zeros(0)

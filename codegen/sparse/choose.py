@@ -8,8 +8,8 @@ import numpy as np
 from tracecut.support.errors import ArgumentError
 
 from .csr import Csr
-from .estimate import COSTS, MAKING, MOVING, ORDERING, Estimate, estimates, x_misses
-from .forms import FORMATS
+from .estimate import Estimate, estimates, least_seconds, making_seconds, x_misses
+from .forms import FORMATS, NARROW
 from .orders import NATURAL, MatrixOrder, column_counts, make_order
 from .sliced import SlicedShape, sliced_shape
 
@@ -60,8 +60,8 @@ def choose(matrix: Csr, wish: Wish) -> Choice:
     Raises ArgumentError for an order that the matrix cannot have.
     """
     formats = [name for name in FORMATS if wish.method in ("auto", name)]
-    if max(matrix.shape) >= MOST and (wish.method == "sliced" or wish.order not in ("auto", "natural")):
-        raise ArgumentError(f"slices and orders take fewer than 2**31 rows and columns, A has {matrix.shape}")
+    if max(matrix.shape) >= MOST and (wish.method in NARROW or wish.order not in ("auto", "natural")):
+        raise ArgumentError(f"slices, tiles and orders take fewer than 2**31 rows and columns, A has {matrix.shape}")
     shapes = {"natural": _shape(matrix, NATURAL)}
     own = estimates(matrix, NATURAL, x_misses(matrix), shapes["natural"])
     plain = own[0]
@@ -94,21 +94,21 @@ def _shape(matrix: Csr, order: MatrixOrder) -> SlicedShape | None:
 def _worth_trying(matrix: Csr, wish: Wish, us: float) -> tuple[list[str], str]:
     """The orders that could be so much better that making one is worth it, and why there are not more."""
     rows, cols = matrix.shape
-    entries, size = matrix.entries, matrix.values.itemsize
+    entries = matrix.entries
     if max(rows, cols) >= MOST:
         return [], "orders have 32-bit places"
-    least = (matrix.bytes + 4 * (rows + cols) * size) * COSTS["sliced"].byte + rows + cols
-    if least * 1e-3 > FOUND * us:
+    least = 1e6 * least_seconds(matrix)
+    if least > FOUND * us:
         return [], "x is found in caches in the order that the matrix has"
     counts = column_counts(matrix)
     hubs = counts[counts > 8 * entries / max(1, cols)]
     skewed = int(hubs.sum(dtype=np.int64)) > entries // 4
     name = "degree" if skewed or rows != cols else "rcm"
-    making = (entries + rows) * (ORDERING[name] + MOVING + MAKING["sliced"]) * 1e-9
+    making = making_seconds(matrix, "tiled" if skewed else "sliced", name)
     if not wish.fits(making):
         return [], f"another order would take {making:.2g} s of the budget of {wish.budget:.2g} s"
     calls = wish.expected_calls
-    if calls is not None and calls * (us - least * 1e-3) * 1e-6 < making:
+    if calls is not None and calls * (us - least) * 1e-6 < making:
         return [], f"another order would not be paid back in {calls} calls"
     return [name], ""
 

@@ -23,17 +23,19 @@ CHEAP = ("natural", "rcm", "degree")  # orders of linear time; "spac" takes as l
 
 @dataclass(frozen=True)
 class Measured:
-    """A candidate, and the median CPU microseconds of its products on one thread, vectors permuted in each call."""
+    """A candidate, and the CPU microseconds of its products on one thread, vectors permuted in each call."""
 
     estimate: Estimate
     us: float
     inspect_seconds: float
 
 
-def measure_forms(matrix: Csr, plan: SpmvPlan, rounds: int = ROUNDS) -> list[Measured]:
+def measure_forms(matrix: Csr, plan: SpmvPlan, rounds: int = ROUNDS, *, least: bool = False) -> list[Measured]:
     """All forms in each order of linear time that the matrix can have, those of one order in turn.
 
-    O(rounds · entries) for each. At most three forms of the matrix are held at a time. `plan`: any of the matrix.
+    Times are medians of the rounds, or with `least` the least, as the tables of costs have it.
+
+    O(rounds · entries) for each. At most four forms of the matrix are held at a time. `plan`: any of the matrix.
     """
     found = []
     x = np.ones(matrix.shape[1], matrix.values.dtype)
@@ -57,12 +59,13 @@ def measure_forms(matrix: Csr, plan: SpmvPlan, rounds: int = ROUNDS) -> list[Mea
         taken: list[list[float]] = [[] for _ in operators]
         for turn in range(rounds + 1):
             for operator, seconds in zip(operators, taken, strict=True):
+                operator.times(x, out=y)  # its arrays are then where they are in a loop of products
                 start = process_time()
                 operator.times(x, out=y)
                 if turn:
                     seconds.append(process_time() - start)
         found += [
-            Measured(one, 1e6 * statistics.median(seconds), inspect)
+            Measured(one, 1e6 * (min(seconds) if least else statistics.median(seconds)), inspect)
             for one, seconds, inspect in zip(candidates, taken, inspected, strict=True)
         ]
     return found

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from tracecut.support.arrays import check_offsets, check_range
+from tracecut.support.arrays import check_compressed, check_offsets, check_range
 from tracecut.support.errors import ArgumentError
 
 from .native_code import VALUE_TYPES, address, addresses, native
@@ -142,12 +142,7 @@ def rows_of(matrix: Any) -> Any:
             sizes = f"{matrix.row.size} rows, {matrix.col.size} columns and {matrix.data.size} values"
             raise ArgumentError(f"the matrix has {sizes}, one of each per entry was expected")
     elif matrix.format == "csc":
-        if matrix.indptr.size != cols + 1:
-            raise ArgumentError(f"indptr has {matrix.indptr.size} entries, {cols + 1} for {cols} columns were expected")
-        check_offsets("indptr", matrix.indptr, matrix.indices.size)
-        check_range("indices", matrix.indices, 0, rows)
-        if matrix.data.size < matrix.indices.size:
-            raise ArgumentError(f"the matrix has {matrix.data.size} values, {matrix.indices.size} were expected")
+        check_compressed("", matrix, cols, rows)
     return matrix.tocsr()
 
 

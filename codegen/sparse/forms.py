@@ -1,7 +1,8 @@
-"""The forms that a product runs on: plain compressed rows, the same by gathers along rows, and slices."""
+"""The forms that a product runs on: plain compressed rows, the same by gathers along rows, slices, and tiles."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -9,12 +10,15 @@ from typing import Protocol
 import numpy as np
 
 from .csr import Array, Csr, permuted_rows
-from .native_code import addresses, native
+from .native_code import address, addresses, native
 from .orders import MatrixOrder, Words
 from .row_threads import row_blocks, run_blocks
 from .sliced import Sliced, SlicedShape
+from .tiled import Tiled
 
-FORMATS = ("csr", "csr-vector", "sliced")
+_U32 = np.dtype(np.uint32)
+FORMATS = ("csr", "csr-vector", "sliced", "tiled")
+NARROW = ("sliced", "tiled")  # have 32-bit places
 
 
 class Form(Protocol):
@@ -43,22 +47,25 @@ class CsrForm:
         return self.matrix.bytes
 
     @cached_property
-    def _places(self) -> list[int | None]:
-        return addresses(None, self.matrix.offsets, self.matrix.columns, self.matrix.values)
+    def _single(self) -> tuple[Callable[..., int], list[int | None]]:
+        """The product with one vector, and the addresses that it begins with."""
+        a = self.matrix
+        places = addresses(a.offsets, a.columns, a.values)
+        if self.vector:
+            return native("row_vector_times", "nnppppppp", a.values.dtype, a.columns.dtype), [None, *places]
+        return native("csr_times", "nnpppppp", a.values.dtype, a.columns.dtype), places
 
     def times(self, x: Array, y: Array, scale: Array, count: int, threads: int) -> None:
+        call, places = self._single
+        parts = (*places, *addresses(x, y, scale))
         a = self.matrix
-        parts = (*self._places, *addresses(x, y, scale))
-        cuts, value, index = row_blocks(a.offsets, threads), a.values.dtype, a.columns.dtype
-        if count != 1:
-            rows = native("csr_times_rows", "nnpppppppn", value, index)
-            run_blocks(lambda first, last: rows(first, last, *parts, count), cuts)
-        elif self.vector:
-            row = native("row_vector_times", "nnppppppp", value, index)
-            run_blocks(lambda first, last: row(first, last, *parts), cuts)
+        cuts = row_blocks(a.offsets, threads)
+        if count == 1:
+            run_blocks(lambda first, last: call(first, last, *parts), cuts)
         else:
-            plain = native("csr_times", "nnpppppp", value, index)
-            run_blocks(lambda first, last: plain(first, last, *parts[1:]), cuts)
+            rows = native("csr_times_rows", "nnpppppppn", a.values.dtype, a.columns.dtype)
+            known = parts if self.vector else (None, *parts)
+            run_blocks(lambda first, last: rows(first, last, *known, count), cuts)
 
     def transposed_times(self, x: Array, y: Array, scale: Array, count: int) -> None:
         a = self.matrix
@@ -71,6 +78,8 @@ def make_form(matrix: Csr, name: str, order: MatrixOrder, shape: SlicedShape | N
     numbers = order.numbers
     if name == "sliced":
         return Sliced.of(matrix, order.rows, numbers, shape=shape)
+    if name == "tiled":
+        return Tiled.of(matrix, order.rows, numbers)
     if order.rows is not None or numbers is not None:
         which = np.arange(matrix.shape[0], dtype=np.uint32) if order.rows is None else order.rows
         matrix = permuted_rows(matrix, which, numbers)
@@ -79,7 +88,7 @@ def make_form(matrix: Csr, name: str, order: MatrixOrder, shape: SlicedShape | N
 
 def remade_form(form: Form, matrix: Csr, order: MatrixOrder) -> Form:
     """The form with the values of a matrix of the same structure. O(entries)."""
-    if isinstance(form, Sliced):
+    if isinstance(form, Sliced | Tiled):
         return form.with_values(matrix, order.rows, order.numbers)
     assert isinstance(form, CsrForm)
     return make_form(matrix, "csr-vector" if form.vector else "csr", order)
@@ -87,5 +96,4 @@ def remade_form(form: Form, matrix: Csr, order: MatrixOrder) -> Form:
 
 def take(order: Words, x: Array, out: Array, count: int) -> None:
     """out = x[order], `count` values side by side. O(x)."""
-    call = native("take", "nnpppn", x.dtype, np.dtype(np.uint32))
-    call(0, order.size, *addresses(order, x, out), count)
+    native("take", "nnpppn", x.dtype, _U32)(0, order.size, address(order), address(x), address(out), count)

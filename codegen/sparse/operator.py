@@ -69,7 +69,27 @@ class Prepared:
         return np.empty_like(like)
 
 
-class SparseOperator(LinearOperator):
+class _Products(LinearOperator):
+    """What scipy asks of an operator, by one method."""
+
+    def _any(self, x: Array, *, turned: bool) -> Array:
+        """A x, or with `turned` the adjoint times x; one vector or several."""
+        raise NotImplementedError
+
+    def _matvec(self, x: Array) -> Array:
+        return self._any(np.asarray(x).reshape(-1), turned=False)
+
+    def _rmatvec(self, x: Array) -> Array:
+        return self._any(np.asarray(x).reshape(-1), turned=True)
+
+    def _matmat(self, X: Array) -> Array:
+        return self._any(X, turned=False)
+
+    def _rmatmat(self, X: Array) -> Array:
+        return self._any(X, turned=True)
+
+
+class SparseOperator(_Products):
     """A @ x, A.T @ x, A.H @ x for vectors and (n, k) arrays, in scipy's solvers and on its own; see `spmv`.
 
     It refers to the arrays of A, whose structure must stay; new values go through `update`. Calls from several threads
@@ -99,6 +119,15 @@ class SparseOperator(LinearOperator):
     @property
     def plan(self) -> SpmvPlan:
         return self._prepared.plan
+
+    @property
+    def nnz(self) -> int:
+        """Stored entries, duplicates and zeros among them."""
+        return self._matrix.entries
+
+    def toarray(self) -> Array:
+        """The matrix as a dense array, duplicates added up. O(rows · columns)."""
+        return np.asarray(self._matrix.to_scipy().toarray())
 
     def times(self, x: npt.ArrayLike, *, out: Array | None = None, alpha: complex = 1.0, beta: complex = 0.0) -> Array:
         """α A x + β y, for the arguments see `csr_kernels.csr_times`. Raises ArgumentError."""
@@ -193,7 +222,10 @@ class SparseOperator(LinearOperator):
         held(product, self._threads, turned=turned, moved=prepared is None)
         return product.finish()
 
-    def _any(self, x: Array, *, turned: bool, prepared: Prepared | None = None) -> Array:
+    def _any(self, x: Array, *, turned: bool) -> Array:
+        return self._one_or_two(x, turned, None)
+
+    def _one_or_two(self, x: Array, turned: bool, prepared: Prepared | None) -> Array:
         """A product of scipy's, which may come with complex vectors for a real matrix."""
         if x.dtype.kind == "c" and self.dtype.kind != "c":
             real = self._product(x.real, None, 1.0, 0.0, turned=turned, prepared=prepared)
@@ -202,25 +234,13 @@ class SparseOperator(LinearOperator):
             return self._product(np.conj(x), None, 1.0, 0.0, turned=True, prepared=prepared).conj()
         return self._product(x, None, 1.0, 0.0, turned=turned, prepared=prepared)
 
-    def _matvec(self, x: Array) -> Array:
-        return self._any(np.asarray(x).reshape(-1), turned=False)
-
-    def _rmatvec(self, x: Array) -> Array:
-        return self._any(np.asarray(x).reshape(-1), turned=True)
-
-    def _matmat(self, X: Array) -> Array:
-        return self._any(X, turned=False)
-
-    def _rmatmat(self, X: Array) -> Array:
-        return self._any(X, turned=True)
-
 
 def operator_by_plan(matrix: Csr, plan: SpmvPlan, threads: int) -> SparseOperator:
     """An operator whose form and order a plan of this matrix says."""
     return SparseOperator(matrix, Prepared(make_form(matrix, plan.format, plan.places), plan.places, plan), threads)
 
 
-class PermutedOperator(LinearOperator):
+class PermutedOperator(_Products):
     """A `SparseOperator` in the order of its plan, P A Pᵀ for a square matrix; see `SparseOperator.permuted`.
 
     It follows `SparseOperator.update`, and keeps its order when another form is ready in the background.
@@ -238,18 +258,21 @@ class PermutedOperator(LinearOperator):
         now = self._whole._prepared
         return now if now.places is self._first.places else self._first
 
+    @property
+    def nnz(self) -> int:
+        """Stored entries, duplicates and zeros among them."""
+        return self._whole.nnz
+
+    def toarray(self) -> Array:
+        """The matrix in the order of the plan as a dense array, duplicates added up. O(rows · columns)."""
+        rows, columns = self._first.places.rows, self._first.places.columns
+        found = self._whole.toarray()
+        found = found if rows is None else found[rows]
+        return found if columns is None else found[:, columns]
+
     def times(self, x: npt.ArrayLike, *, out: Array | None = None, alpha: complex = 1.0, beta: complex = 0.0) -> Array:
         """α A x + β y of vectors in the order of the plan. Raises ArgumentError."""
         return self._whole._product(x, out, alpha, beta, turned=False, prepared=self._prepared)
 
-    def _matvec(self, x: Array) -> Array:
-        return self._whole._any(np.asarray(x).reshape(-1), turned=False, prepared=self._prepared)
-
-    def _rmatvec(self, x: Array) -> Array:
-        return self._whole._any(np.asarray(x).reshape(-1), turned=True, prepared=self._prepared)
-
-    def _matmat(self, X: Array) -> Array:
-        return self._whole._any(X, turned=False, prepared=self._prepared)
-
-    def _rmatmat(self, X: Array) -> Array:
-        return self._whole._any(X, turned=True, prepared=self._prepared)
+    def _any(self, x: Array, *, turned: bool) -> Array:
+        return self._whole._one_or_two(x, turned, self._prepared)

@@ -25,13 +25,14 @@ class SpmvPlan:
     """The form and the order of a sparse operator.
 
     Attributes:
-        format: `"csr"`, `"csr-vector"` or `"sliced"`.
+        format: `"csr"`, `"csr-vector"`, `"sliced"` or `"tiled"`.
         order: `"natural"`, `"rcm"`, `"degree"` or `"spac"`.
         bytes: of the form and the order, which a product reads beside its vectors.
         inspect_seconds: what deciding and converting took.
         break_even: calls after which that is paid back against plain compressed rows, by the model; None: never.
         reason: why this form and this order.
         candidates: what else was considered, with the model's predictions.
+        costs: where the costs come from that the model reckoned with.
         shape, entries, dtype, key: of the matrix; `key` stands for where its entries are.
         places: the new places of rows and columns.
     """
@@ -43,6 +44,7 @@ class SpmvPlan:
     break_even: int | None
     reason: str
     candidates: tuple[Estimate, ...]
+    costs: str
     shape: tuple[int, int]
     entries: int
     dtype: str
@@ -79,6 +81,7 @@ class SpmvPlan:
         lines = [
             f"{self.format}, {self.order} order: {self.reason}",
             f"{self.bytes:,} bytes; inspection took {self.inspect_seconds * 1e3:.3g} ms, {pays}",
+            f"costs: {self.costs}",
         ]
         for one in self.candidates:
             chosen = "*" if (one.format, one.order) == (self.format, self.order) else " "
@@ -109,14 +112,14 @@ class SpmvPlan:
         return found
 
 
-_META = ("order", "bytes", "inspect_seconds", "break_even", "reason", "shape", "entries", "dtype", "key")
+_META = ("order", "bytes", "inspect_seconds", "break_even", "reason", "costs", "shape", "entries", "dtype", "key")
 
 
 def _fields(meta: dict[str, Any]) -> dict[str, Any]:
     even = meta["break_even"]
     return {
         "format": str(meta["form"]),
-        **{name: str(meta[name]) for name in ("order", "reason", "dtype")},
+        **{name: str(meta[name]) for name in ("order", "reason", "costs", "dtype")},
         **{name: int(meta[name]) for name in ("bytes", "entries", "key")},
         "inspect_seconds": float(meta["inspect_seconds"]),
         "break_even": None if even is None else int(even),

@@ -31,7 +31,10 @@ def row_blocks(offsets: npt.NDArray[np.integer], threads: int) -> Cuts:
     Fewer blocks where there is little work; a block is empty where a single row has more than its share.
     O(threads log² rows).
     """
-    rows, entries = offsets.size - 1, int(offsets[-1])
+    rows = offsets.size - 1
+    if threads == 1:  # a product of a small matrix takes little longer than finding this out
+        return 0, rows
+    entries = int(offsets[-1])
     blocks = max(1, min(threads, entries // LEAST))
     cuts = [0]
     for block in range(1, blocks):
@@ -45,6 +48,10 @@ def row_blocks(offsets: npt.NDArray[np.integer], threads: int) -> Cuts:
 
 def run_blocks(call: Callable[[int, int], object], cuts: Sequence[int]) -> None:
     """`call(first, last)` for each row block, side by side; the calling thread takes the last one."""
+    if len(cuts) == 2:
+        if cuts[0] < cuts[1]:
+            call(cuts[0], cuts[1])
+        return
     pairs = [(first, last) for first, last in pairwise(cuts) if first < last]
     if not pairs:
         return

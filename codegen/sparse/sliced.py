@@ -8,6 +8,7 @@ LONG entries and more stay compressed rows: what they would be padded with is no
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -162,8 +163,10 @@ class Sliced:
         return _Struct(self.count, *addresses(*arrays))
 
     @cached_property
-    def _places(self) -> list[int | None]:
-        return [ctypes.addressof(self._struct), *addresses(self.values)]
+    def _single(self) -> tuple[Callable[..., int], int, int]:
+        """The product of the slices with one vector, and the addresses that it begins with."""
+        call = native("sliced_times", "nnppppp", self.values.dtype, _U32)
+        return call, ctypes.addressof(self._struct), address(self.values)
 
     @cached_property
     def _far_places(self) -> list[int | None]:
@@ -177,11 +180,12 @@ class Sliced:
         """y = α A x + β y, on arrays as in `csr_kernels.Product`; `count` right-hand sides."""
         index, value, far = self.far.columns.dtype, self.values.dtype, self.far
         vectors = addresses(x, y, scale)
-        known = (*self._places, *vectors)
-        parts = (*self._far_places, *vectors)
+        call, *known = self._single
+        known += vectors
         if count == 1:
-            call = native("sliced_times", "nnppppp", value, _U32)
             run_blocks(lambda first, last: call(first, last, *known), row_blocks(self.starts, threads))
+            if self.count == self.shape[0]:
+                return
             row = native("row_vector_times", "nnppppppp", value, index)
         else:
             many = native("sliced_times_many", "nnpppppnn", value, _U32)
@@ -191,8 +195,8 @@ class Sliced:
             def row(first: int, last: int, *given: int | None) -> int:
                 return several(first, last, *given, count)
 
-        if self.count < self.shape[0]:
-            run_blocks(lambda first, last: row(first, last, *parts), row_blocks(far.offsets, threads))
+        parts = (*self._far_places, *vectors)
+        run_blocks(lambda first, last: row(first, last, *parts), row_blocks(far.offsets, threads))
 
     def transposed_times(self, x: Array, y: Array, scale: Array, count: int) -> None:
         """y = α Aᵀ x + β y; on one thread."""

@@ -12,6 +12,7 @@ from tracecut.support.argument_checks import MAX_SEED, whole_number
 from tracecut.support.errors import ArgumentError, known_names
 
 from .choose import Choice, Wish, choose
+from .costs import known_costs
 from .csr import Csr
 from .forms import FORMATS, CsrForm, make_form
 from .native_code import load_kernels
@@ -40,6 +41,8 @@ def spmv(
 ) -> SparseOperator:
     """A sparse matrix as a scipy `LinearOperator` whose products are fast: form and order chosen by a model.
 
+    Nothing is timed: the model reckons with the table of `tracecut tune`, where there is one, else with a shipped one.
+
     Args:
         A: scipy.sparse in any format, or a dense array of two dimensions. The operator refers to its arrays where they
             are compressed rows: their structure must stay, new values go through `SparseOperator.update`.
@@ -47,7 +50,7 @@ def spmv(
         dtype: float32, float64, complex64 or complex128: what products are computed in, whatever the type of x. None:
             A's own, float64 for whole numbers.
         method: `"auto"`, or the form to use: `"csr"` (compressed rows), `"csr-vector"` (several entries of a row at a
-            time), `"sliced"` (rows of equal length side by side).
+            time), `"sliced"` (rows of equal length side by side), `"tiled"` (the same in tiles of columns).
         order: `"auto"`, or the order of rows and columns: `"natural"`, `"rcm"` (square matrices), `"degree"`, `"spac"`
             (seconds for a million entries). In another order each call moves x and y; `SparseOperator.permuted` takes
             vectors that stay in it.
@@ -109,6 +112,7 @@ def _plan(matrix: Csr, choice: Choice, held: int, seconds: float) -> SpmvPlan:
         break_even=math.ceil(seconds / saved) if saved > 0 else None,
         reason=choice.reason,
         candidates=choice.candidates,
+        costs=known_costs().source,
         shape=matrix.shape,
         entries=matrix.entries,
         dtype=str(matrix.values.dtype),
@@ -120,7 +124,7 @@ def _plan(matrix: Csr, choice: Choice, held: int, seconds: float) -> SpmvPlan:
 def _plain(matrix: Csr) -> Prepared:
     """What runs while the other form is made."""
     plan = SpmvPlan(
-        *("csr", "natural", matrix.bytes, 0.0, None, "another form is being made", ()),
+        *("csr", "natural", matrix.bytes, 0.0, None, "another form is being made", (), ""),
         *(matrix.shape, matrix.entries, str(matrix.values.dtype), structure_key(matrix), NATURAL),
     )
     return Prepared(CsrForm(matrix), NATURAL, plan)

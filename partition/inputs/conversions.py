@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 from tracecut.ir.locality_graph import LocalityGraph
-from tracecut.support.arrays import Floats, Ints, Longs, check_offsets, check_range, check_weights, frozen
+from tracecut.support.arrays import Floats, Ints, Longs, check_compressed, check_range, check_weights, frozen
 from tracecut.support.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -161,28 +161,19 @@ def _entries(matrix: Any) -> tuple[Ints, Ints, npt.NDArray[Any], tuple[int, int]
     if max(shape) >= 2**31:
         raise ArgumentError(f"graph has the shape {shape}: both must be below 2**31")
     if matrix.format == "csc":
-        _check_compressed(matrix, shape[1], shape[0])
+        check_compressed("graph.", matrix, shape[1], shape[0])
     if matrix.format == "coo":
         rows, columns, values = matrix.row, matrix.col, matrix.data
         if not rows.size == columns.size == values.size:
             raise ArgumentError(f"graph has {rows.size} rows, {columns.size} columns and {values.size} values")
     else:
         compressed: sp.csr_array = matrix if matrix.format == "csr" else matrix.tocsr()
-        _check_compressed(compressed, shape[0], shape[1])
+        check_compressed("graph.", compressed, shape[0], shape[1])
         rows = np.repeat(np.arange(shape[0], dtype=np.int32), np.diff(compressed.indptr))
         columns, values = compressed.indices, compressed.data
     for name, ids, size in (("row", rows, shape[0]), ("column", columns, shape[1])):
         check_range(f"the {name} of stored entry", ids, 0, size)
     return rows.astype(np.int32), columns.astype(np.int32), values, shape
-
-
-def _check_compressed(matrix: Any, major: int, minor: int) -> None:
-    if matrix.indptr.size != major + 1:
-        raise ArgumentError(f"graph.indptr has {matrix.indptr.size} entries, {major + 1} expected")
-    check_offsets("graph.indptr", matrix.indptr, matrix.indices.size)
-    check_range("graph.indices", matrix.indices, 0, minor)
-    if matrix.data.size != matrix.indices.size:
-        raise ArgumentError(f"graph.data has {matrix.data.size} entries, graph.indices has {matrix.indices.size}")
 
 
 def _is_symmetric(rows: Ints, columns: Ints, values: npt.NDArray[Any], size: int) -> bool:

@@ -29,6 +29,7 @@ COMMANDS = {  # each is `run_COMMAND` of the file of its name
     "methods": "list the partitioning and ordering methods",
     "partition": "partition a graph from a file",
     "spmv": "choose how a sparse matrix is multiplied with vectors",
+    "tune": "measure what products of sparse matrices cost on this machine",
     "trace": "record every instruction and address of a run",
     "info": "describe a trace file, or how often schedules of a result were used",
     "annotate": "show the work of each source line",

@@ -59,7 +59,7 @@ def run_hits(words: list[str]) -> int:
 def run_rwr(words: list[str]) -> int:
     """The sub-command. Returns the exit status."""
     text = FORMATS + "Relevance of all nodes to each query, by random walks with restart; links count both ways."
-    parser = _parser("rwr", text, "scores", 1e-6, 200)
+    parser = _parser("rwr", text, "scores", 1e-6, 200, more=" --query NODE [--query NODE …]")
     parser.add_argument(
         "--query", type=_NODE.word, action="append", metavar="NODE", help="number of a node; repeatable, required"
     )
@@ -115,9 +115,9 @@ _NODE = whole(0)
 
 
 def _parser(
-    command: str, text: str, what: str, tol: float, most: int = 100, *, top: str = "nodes"
+    command: str, text: str, what: str, tol: float, most: int = 100, *, top: str = "nodes", more: str = ""
 ) -> argparse.ArgumentParser:
-    usage = f"tracecut {command} FILE [-o FILE] [--tol T] [--top N] [--json]"
+    usage = f"tracecut {command} FILE{more} [-o FILE] [--tol T] [--top N] [--json]"
     parser = Parser(prog=f"tracecut {command}", usage=usage, description=text, allow_abbrev=False)
     add = parser.add_argument
     add("file", metavar="FILE", help="the matrix")

@@ -5,6 +5,7 @@
 #include "row_vector.h"
 #include "sliced_values.h"
 #include "permuted.h"
+#include "tiled_build.h"
 #undef INDEX
 #undef INDEX_BITS
 #define INDEX u64
@@ -13,6 +14,7 @@
 #include "row_vector.h"
 #include "sliced_values.h"
 #include "permuted.h"
+#include "tiled_build.h"
 #undef INDEX
 #undef INDEX_BITS
 #define COLUMN u16
@@ -28,4 +30,5 @@
 #include "vectors.h"
 #define INDEX u32
 #include "sliced.h"
+#include "tiled.h"
 #undef INDEX

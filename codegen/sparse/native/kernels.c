@@ -25,6 +25,28 @@ struct sliced {
     const u8 *lengths;
 };
 
+/* What `tiled.h` says, without the values. */
+struct tiled {
+    const u64 *first_rows, *head_starts, *row_starts, *starts;
+    const u32 *heads;
+    const u16 *rows, *columns;
+    u64 shift;
+};
+
+/* What `tiled_build.h` fills, and the room that it works in: for the entries of one block, and the rows of one. */
+#define TILED_LONG 64 /* entries of a row in a tile that is not put into slices */
+struct tiled_job {
+    const u64 *first_rows;
+    const u32 *order, *numbers;
+    u64 *head_starts, *row_starts, *starts, *origin;
+    u32 *heads;
+    u16 *rows, *columns;
+    u64 shift;
+    u64 *tile_starts, *cell_entries;
+    u16 *cell_rows, *cell_columns;
+    u32 *moved, *run_starts, *run_lengths, *sorted;
+};
+
 #include "gathers.h"
 
 #define JOIN(a, b, c) a##_##b##_##c

@@ -75,15 +75,17 @@ u64 NAMED(column_counts, any, INDEX)(u64 entries, const INDEX *columns, u32 *cou
     return 0;
 }
 
-/* How many entries of consecutive rows, from row `first` of the order on, touch `warm` and then `lines` lines of x, each
-   line of 2^shift elements: entries and lines between the two in `found`; all rows once around or `most` entries at
-   most. `mark` holds zeros, and zeros again afterwards; `list` is for as many lines as x has. */
-u64 NAMED(touched_lines, any, INDEX)(u64 rows, u64 first, u64 warm, u64 lines, u64 most, u64 shift,
+/* How many entries of consecutive rows, from row `first` of the order on, touch so many lines of x, of 2^shift elements
+   each, that they and what is read of the matrix, `bytes` an entry, fill half of a cache of `lines` lines, and from
+   there on all of it: entries and lines between the two in `found`; all rows once around or `most` entries at most.
+   `mark` holds zeros, and zeros again afterwards; `list` is for as many lines as x has. */
+u64 NAMED(touched_lines, any, INDEX)(u64 rows, u64 first, u64 bytes, u64 lines, u64 most, u64 shift,
                                      const INDEX *offsets, const INDEX *columns, const u32 *order, const u32 *numbers,
                                      u8 *mark, u32 *list, u64 *found)
 {
-    u64 count = 0, entries = 0, warm_entries = 0, warm_lines = 0, done = 0;
-    for (; done < rows && count < lines && entries < most; done++) {
+    u64 count = 0, entries = 0, warm_entries = 0, warm_lines = 0, done = 0, filled = 0;
+    int warmed = 0;
+    for (; done < rows && filled < lines && entries < most; done++) {
         u64 i = first + done < rows ? first + done : first + done - rows, row = order ? order[i] : i;
         if (order && i + 24 < rows) {
             __builtin_prefetch(offsets + order[i + 24]);
@@ -97,17 +99,44 @@ u64 NAMED(touched_lines, any, INDEX)(u64 rows, u64 first, u64 warm, u64 lines, u
             }
         }
         entries += offsets[row + 1] - offsets[row];
-        if (count <= warm) {
+        filled = count + entries * bytes / 64;
+        if (2 * filled <= lines) {
             warm_entries = entries;
             warm_lines = count;
-        }
+        } else
+            warmed = 1;
     }
     for (u64 i = 0; i < count; i++)
         mark[list[i]] = 0;
-    int warmed = count > warm; /* if not, first touches are what is known: no more lines than that are missed */
+    /* If not warmed, first touches are what is known: no more lines than that are missed. */
     found[0] = warmed ? entries - warm_entries : entries;
-    found[1] = done == rows && count < lines ? 0 : warmed ? count - warm_lines : count; /* 0: all of x fits */
+    found[1] = done == rows && filled < lines ? 0 : warmed ? count - warm_lines : count; /* 0: all of x fits */
     return count;
+}
+
+/* How long rows are within tiles of 2^shift columns: each `step`th row of the order is looked at, and lengths[l] counts
+   those of l entries in a tile, lengths[most] longer ones, lengths[most + 1] their entries. Returns the entries of the rows looked at.
+   `counts` holds a zero for each tile, and zeros again afterwards; `list` has room for each tile. */
+u64 NAMED(tile_lengths, any, INDEX)(u64 rows, u64 step, u64 shift, u64 most, const INDEX *offsets, const INDEX *columns,
+                                    const u32 *order, const u32 *numbers, u32 *counts, u32 *list, u64 *lengths)
+{
+    u64 entries = 0;
+    for (u64 i = step / 2; i < rows; i += step) {
+        u64 row = order ? order[i] : i, tiles = 0;
+        for (u64 k = offsets[row]; k < offsets[row + 1]; k++) {
+            u64 tile = (numbers ? (u64)numbers[columns[k]] : (u64)columns[k]) >> shift;
+            if (counts[tile]++ == 0)
+                list[tiles++] = (u32)tile;
+        }
+        entries += offsets[row + 1] - offsets[row];
+        for (u64 t = 0; t < tiles; t++) {
+            u64 length = counts[list[t]];
+            lengths[length < most ? length : most]++;
+            lengths[most + 1] += length < most ? 0 : length;
+            counts[list[t]] = 0;
+        }
+    }
+    return entries;
 }
 
 /* A number for a structure that hardly any other one has. */

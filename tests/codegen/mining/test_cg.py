@@ -10,6 +10,7 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as sl
 from tracecut.codegen.mining import cg as module
 from tracecut.codegen.mining.cg import cg
+from tracecut.codegen.sparse import estimate
 from tracecut.codegen.sparse.csr import Csr
 from tracecut.codegen.sparse.estimate import XMisses
 from tracecut.codegen.sparse.spmv import spmv
@@ -101,7 +102,7 @@ def test_an_operator_in_another_order(order: str, method: str) -> None:
 @pytest.mark.parametrize(("misses", "hub", "order"), [(0.0, False, "auto"), (0.9, False, "rcm"), (0.9, True, "auto")])
 def test_an_order_where_it_pays(misses: float, hub: bool, order: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Cuthill and McKee's where x is found late, but not with rows that are near to nothing."""
-    monkeypatch.setattr(module, "x_misses", lambda _: XMisses((misses,) * 3))
+    monkeypatch.setattr(estimate, "x_misses", lambda _: XMisses((misses,) * 3))
     matrix = grid(30).tolil()
     if hub:
         matrix[0, :] = matrix[:, 0] = 1e-3

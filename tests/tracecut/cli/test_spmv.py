@@ -37,7 +37,7 @@ def test_json(path: Path) -> None:
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     assert told["input"] == {"path": str(path), "rows": 1600, "cols": 1600, "nnz": 118**2, "sha256": digest}
     pairs = {(one["format"], one["order"]) for one in told["candidates"]}
-    formats, orders = ("csr", "csr-vector", "sliced"), ("natural", "rcm", "degree")
+    formats, orders = ("csr", "csr-vector", "sliced", "tiled"), ("natural", "rcm", "degree")
     assert pairs == {(form, order) for form in formats for order in orders}
     assert told["chosen"] in [{"format": form, "order": order} for form, order in sorted(pairs)]
     for one in told["candidates"]:

@@ -1,0 +1,47 @@
+"""`tracecut tune`: the table is measured once, kept, and measured again when it is asked for or not this machine's."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tracecut.codegen.sparse import costs, measure_costs
+from tracecut.support.errors import UsageError
+
+from tracecut.cli.tune import run_tune
+
+pytestmark = pytest.mark.quick
+
+
+def test_measured_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    path, calls = tmp_path / "table.json", list[int]()
+
+    def measured(said: object, source: str) -> costs.Costs:
+        calls.append(1)
+        return costs.shipped_costs()
+
+    monkeypatch.setattr(costs, "table_path", lambda: path)
+    monkeypatch.setattr(measure_costs, "measure_costs", measured)
+    try:
+        assert run_tune([]) == 0 == run_tune([])
+        lines = capsys.readouterr().out.splitlines()
+        assert len(calls) == 1
+        assert lines[0].startswith(f"{path}: measured on this machine")
+        assert len([line for line in lines if line.startswith("  tiled float64 ")]) == 2
+        assert run_tune(["--fresh", "--device", "cpu", "--json"]) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert (len(calls), told["path"], told["measured"]) == (2, str(path), True)
+        assert told["forms"].keys() == costs.shipped_costs().forms.keys()
+        path.write_text(path.read_text().replace(costs.machine_key(), "another"))
+        assert run_tune([]) == 0
+        assert len(calls) == 3
+    finally:
+        costs.forget_table()
+
+
+def test_refused_words() -> None:
+    with pytest.raises(UsageError, match="--device gpu: cpu expected"):
+        run_tune(["--device", "gpu"])
+    with pytest.raises(UsageError):
+        run_tune(["file.mtx"])
