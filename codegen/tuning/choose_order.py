@@ -101,10 +101,11 @@ def tune(
             continue
         # Threads had their chance with the order that was tried; fewer misses are what is left.
         unless = original if method == "auto" and gains_nothing(candidates, sweeps) else None
+        known = [item for item in candidates[1:] if item.region_ms is not None]
         if name not in LINEAR and method == "auto":  # what is tried for hubs alone
-            candidates.append(try_order(bench, name + curve, unless=unless))
+            candidates.append(try_order(bench, name + curve, rivals=known, unless=unless))
             continue
-        found = try_order(bench, name, unless=unless, linear_too=k is not None)
+        found = try_order(bench, name, rivals=known, unless=unless, linear_too=k is not None)
         candidates.append(found)
         if _with_curve(subject, candidates, sweeps) and name not in UNCURVED and clock() < ends:
             curved = try_order(bench, name + CURVE, base=found, linear_too=k is not None)

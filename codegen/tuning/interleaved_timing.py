@@ -15,8 +15,8 @@ from .trial import Candidate, Subject, time_again
 
 ALIKE = 1.02  # times within this factor are the same
 CLOSE = 1.3  # cost over the least up to which an order may turn out to be the fastest
-# of repeated measurements of close orders: most rounds, and seconds after which no further round is started
-ROUNDS, SECONDS = 8, 3.0
+# of repeated measurements of close orders: least and most rounds, and seconds after which no further round is started
+FEWEST, ROUNDS, SECONDS = 2, 8, 3.0
 APART_ROUNDS, APART_SECONDS = (3, 25), 5.0  # of the measurement for comparison: least and most rounds
 
 
@@ -35,7 +35,7 @@ def look_again(subject: Subject, candidates: Sequence[Candidate], sweeps: float)
     """Measure the orders close to the best again, interleaved; each keeps its shortest time.
 
     This corrects orders that were first measured while the machine was busy. The original, the first of the candidates,
-    is measured as often, since the gain over it is reported.
+    is measured as often, since the gain over it is reported. A round that shortens none of the times is the last one.
     """
     close: set[int] = set()
     for alone in (True, False):
@@ -44,19 +44,25 @@ def look_again(subject: Subject, candidates: Sequence[Candidate], sweeps: float)
     if len(close) < 2:
         return
     started = time.perf_counter()
-    for _ in range(ROUNDS):
-        for place in sorted({0, *close}):
-            _keep_least(candidates[place], time_again(subject, candidates[place]))
-        if time.perf_counter() - started > SECONDS:
+    for turn in range(ROUNDS):
+        places = sorted({0, *close})
+        shorter = [_keep_least(candidates[place], time_again(subject, candidates[place])) for place in places]
+        if (turn + 1 >= FEWEST and not any(shorter)) or time.perf_counter() - started > SECONDS:
             break
 
 
-def _keep_least(candidate: Candidate, found: dict[int, float]) -> None:
+def _keep_least(candidate: Candidate, found: dict[int, float]) -> bool:
+    """Keep the shorter times. Returns whether one became shorter, by more than `ALIKE` times are."""
+    before = candidate.region_ms, candidate.region_all_ms
     for count, ms in found.items():
         if count == 1 and candidate.region_ms is not None:
             candidate.region_ms = min(candidate.region_ms, ms)
         elif candidate.region_all_ms is not None:
             candidate.region_all_ms = min(candidate.region_all_ms, ms)
+    after = candidate.region_ms, candidate.region_all_ms
+    return any(
+        old is not None and new is not None and ALIKE * new < old for old, new in zip(before, after, strict=True)
+    )
 
 
 def measure_apart(subject: Subject, candidates: Sequence[Candidate]) -> None:

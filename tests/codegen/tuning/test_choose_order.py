@@ -129,6 +129,20 @@ def test_copies_that_take_longer_than_the_loop_outweigh_any_order(
     assert bool(nothing_left.copies_outweigh(candidates, sweeps)) is outweigh
 
 
+def test_every_order_has_those_that_ran_as_its_rivals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is predicted to be worse in every respect is then not measured (`try_order`)."""
+    orders = Orders(monkeypatch, misses=3.0, milliseconds=0.5)
+    rivals = []
+
+    def order(bench: Any, name: str, **words: Any) -> choose_order.Candidate:
+        rivals.append([item.method for item in words["rivals"]])
+        return orders.order(bench, name)
+
+    monkeypatch.setattr(choose_order, "try_order", order)
+    orders.tune()
+    assert rivals == [[], ["a"], ["a", "b"]]
+
+
 @pytest.mark.parametrize(("milliseconds", "unless"), [(0.9, "original"), (0.89, "")])
 def test_where_an_order_gains_nothing_others_have_to_avoid_misses(
     monkeypatch: pytest.MonkeyPatch, milliseconds: float, unless: str

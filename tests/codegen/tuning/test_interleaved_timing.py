@@ -79,6 +79,23 @@ def test_a_second_look_rights_what_others_disturbed(monkeypatch: pytest.MonkeyPa
     assert original.region_ms == 8.5 and best_of(every, 8.0) is bad
 
 
+@pytest.mark.parametrize(
+    ("times", "rounds"),
+    [
+        ([5.0, 5.1, 5.2], 2),
+        ([5.0, 4.9, 4.9], 3),  # it became shorter by two per cent
+        ([4.0, 4.0, 3.0], 2),
+        ([6.0, 4.0, 3.0, 3.0], 4),
+    ],
+)
+def test_a_round_that_shortens_no_time_is_the_last(
+    monkeypatch: pytest.MonkeyPatch, times: list[float], rounds: int
+) -> None:
+    clock = Clock(monkeypatch, {"original": {1: [6.0] * 9}, "rcm": {1: [*times, *times[-1:] * 5]}})
+    look_again(SUBJECT, [candidate("original", 6.0), candidate("rcm", 5.0)], 8.0)
+    assert clock.asked == ["original", "rcm"] * rounds
+
+
 def test_one_that_has_no_rival_is_not_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock(monkeypatch, {})
     look_again(SUBJECT, [candidate("original", 9.0), candidate("rcm", 2.0), candidate("metis", None)], 8.0)
