@@ -23,14 +23,14 @@ from .woven_programs import run_woven, woven
 TAKEN = {
     "gauss": ("multipliers", "eliminate", "by_columns", "flat", "permuted", "triangle"),
     "particles": ("likelihoods", "through_table", "weigh", "total", "scale", "resample", "search", "gather", "bisect"),
-    "descents": ("levels", "first_larger", "to_the_leaf", "ranges", "beside"),
+    "descents": ("levels", "first_larger", "to_the_leaf", "ranges", "beside", "visits"),
 }
 # Program, loop → why its iterations keep their order, and the text of the line that is named.
 REFUSED = {
     ("gauss", "substitute"): ("both touch", "x[r] = s"),
     ("particles", "marking"): ("both touch", "c[j]"),
     ("particles", "first_free"): ("it is not known which element is written", "taken[j]"),
-    ("descents", "visits"): ("it is not known which element is written", "count[at]++"),
+    ("descents", "tickets"): ("it is not known which element is written", "++count[at]"),
     ("descents", "overtaken"): ("it is not known which element is read", "nodes[leaf_of(tree, keys[q])].location"),
     ("descents", "moving"): ("it is not known which element is (read|written)", "nodes[at].keys[k]"),
     ("descents", "by_pointers"): ("which memory is read at .*: its pointer is ", "at->"),

@@ -114,6 +114,21 @@ SHAPE visits(const Node *nodes, const int *keys, int *count, int n)
     }
 }
 
+/* And the how manieth each was. */
+SHAPE tickets(const Node *nodes, const int *keys, int *count, int *found, int n)
+{
+    for (int q = 0; q < n; q++) { // @tickets
+        int at = 0;
+        while (!nodes[at].leaf) {
+            int k = 0;
+            while (k < ORDER - 1 && nodes[at].keys[k + 1] <= keys[q])
+                k++;
+            at = nodes[at].children[k];
+        }
+        found[q] = ++count[at];
+    }
+}
+
 static inline int leaf_of(const Node *tree, int key)
 {
     int at = 0;
@@ -238,6 +253,8 @@ int main(void)
         beside(tree, nodes, owner, keys, found, JOBS);
         show_ints("beside", found, JOBS);
         visits(nodes, keys, count, JOBS);
+        tickets(nodes, keys, count, found, JOBS);
+        show_ints("tickets", found, JOBS);
         by_pointers(linked, keys, found, JOBS);
         show_ints("by_pointers", found, JOBS);
         from_the_last(nodes, keys, found, JOBS);
