@@ -126,7 +126,8 @@ def gains_everywhere(figures: Figures) -> list[Row]:
         gains = {each: figures.gain(app, TITAN, each) for each in figures.threads(app)}
         not_at = [each for each, gain in gains.items() if gain < LEAST]
         text = f"{app} gains at every block size"
-        found.append(_row(TITAN, text, min(gains.values()), not not_at, f"no gain at {not_at or 'none'}"))
+        note = f"no gain at {not_at}" if not_at else "least of all sizes"
+        found.append(_row(TITAN, text, min(gains.values()), not not_at, note))
     return found
 
 

@@ -61,7 +61,7 @@ def choose_kernels(
     """Loop id of each result → the entry of its GPU kernel in the manifest, and what can run in the program's place.
 
     PTX goes to `folder`. A loop without a kernel has an entry with the reason. Loops inside of one that cannot have a
-    kernel are tried, too. One that runs on the card in the scope of another names that.
+    kernel are tried, too. A regular one that runs on the card in the scope of another names that.
     """
     assert settings.gpu is not None
     card = gpu(settings.gpu)
@@ -71,7 +71,7 @@ def choose_kernels(
     for result in sorted(results, key=lambda item: not indexed[item.loop]):  # whose scopes have room for the others
         why = result.refused
         beside = next((item for item in scopes if result.loop in item.file.numbers), None)
-        if beside is not None:
+        if beside is not None and not indexed[result.loop]:
             place = beside.file.nest.loops[int(beside.file.options["region"])].place
             found[result.loop] = _entry(analysis, result.loop, card, beside=place.told)
             continue
