@@ -95,6 +95,12 @@ def test_what_is_no_graph(graph: Any, message: str) -> None:
         as_links(sp.eye_array(2).tocsr(), 3)  # type: ignore[arg-type]
 
 
+def test_a_dense_array_is_told_what_to_do() -> None:
+    with pytest.raises(ArgumentError) as caught:
+        as_links(np.eye(3))
+    assert caught.value.hint == "scipy.sparse.csr_array(graph) makes one of a dense array."
+
+
 @pytest.mark.parametrize(("part", "value"), [("indices", 7), ("indices", -1), ("indptr", 9)])
 def test_a_damaged_matrix(part: str, value: int) -> None:
     matrix = random_graph(5, 9, 0)

@@ -92,6 +92,12 @@ def test_refused(folder: Path, command: str, words: list[str], kind: Any, messag
     assert caught.value.exit_code == (2 if kind is UsageError else 1)
 
 
+def test_the_usage_line_has_what_is_required() -> None:
+    with pytest.raises(UsageError) as caught:
+        mining.run_rwr(["g.el"])
+    assert "tracecut rwr FILE --query NODE [--query NODE …] [-o FILE]" in caught.value.hint
+
+
 def test_statuses(shell: Any) -> None:
     shell.folder.joinpath("g.el").write_text("0 1\n1 0\n")
     done = shell("pagerank", "g.el", "--top", "1")
