@@ -12,7 +12,8 @@ from typing import Any, NoReturn
 import numpy as np
 from tracecut.codegen.gpu.index_copies import Bytes
 from tracecut.codegen.kernels.device import Device
-from tracecut.codegen.runtime.host import Host, ScopeState, region_codes
+from tracecut.codegen.runtime.host import Host, ScopeState
+from tracecut.codegen.runtime.region_codes import region_codes
 from tracecut.codegen.runtime.run_summary import told
 from tracecut.codegen.runtime.schedule_file import ScopeFile
 from tracecut.codegen.schedule.guards.make_guard import address_of

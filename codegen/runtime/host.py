@@ -13,11 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from tracecut.codegen.schedule.guards.check_guard import check_guard
 from tracecut.codegen.schedule.guards.make_guard import (
     address_of,
-    loaded_root,
     numbers_of,
     place_pointers,
     pointer_values,
@@ -29,19 +27,19 @@ from tracecut.support.process.load_and_run import (
     own_signals,
     thread_count,
 )
-from tracecut.tracer.legality.evaluate import Evaluation
 from tracecut.tracer.legality.iteration_domains import steps_around
 from tracecut.tracer.legality.live_memory import LiveObjects
 from tracecut.tracer.legality.memory import Memory, Object
-from tracecut.tracer.legality.row_arenas import Bytes, CopiedRows, RowBuffers, Vector, flatten_memory, ranges_of
-from tracecut.tracer.loops.row_numbers import BEHIND, is_number
+from tracecut.tracer.legality.row_arenas import Bytes, CopiedRows, RowBuffers, flatten_memory, ranges_of
+from tracecut.tracer.legality.row_columns import Vector
 from tracecut.tracer.runtime.fingerprint_key import Secret
 from tracecut.tracer.runtime.hook_slots import named_numbers
 from tracecut.tracer.runtime.hooks import ENTER, LEAVE, MISMATCH, PAUSE, PROBE, TRAPS, Tables, mismatch
 
 from .active_layouts import ActiveLayouts
-from .executor import Executor, RegionCode
+from .executor import Executor
 from .pauses import FINAL, MOVED, Pause
+from .region_codes import region_codes
 from .run_summary import run_summary, told, why_closed
 from .schedule_file import ScopeFile
 from .shared_mappings import require_own
@@ -351,59 +349,3 @@ class Host:
         regions = {loop: number for state in self.scopes.values() for loop, number in state.file.numbers.items()}
         scopes = [(state.file.nest.root, state) for state in self.scopes.values()]
         return run_summary(self.library, self.states, regions, scopes, self.say)
-
-
-def region_codes(
-    library: ctypes.CDLL,
-    file: ScopeFile,
-    memory: Memory,
-    numbers: Mapping[str, int | float],
-    regions: Sequence[Any],
-) -> dict[int, RegionCode]:
-    """Code of each region with the pointers and numbers that it has to see in this entry of the scope."""
-    evaluation = Evaluation(file.nest, memory, numbers, single=True)
-    deciding = file.nest.deciding()
-    codes = {}
-    for region in regions:
-        outlined = file.outlined[region.region]
-        names: dict[str, int] = {}
-        expected: dict[int, int] = {}
-        for place, slot in enumerate(outlined.slots):
-            if slot.kind != "live":
-                continue
-            number = _expected(evaluation, file, numbers, slot.name)
-            if number is None:
-                continue
-            names[slot.name] = number
-            matters = slot.type == "ptr" or slot.name in deciding or slot.name in file.nest.values
-            if matters and slot.type in ("ptr", "i64", "i32", "i16", "i8"):
-                expected[place] = number
-        fixed, roots = {}, {}
-        for group in outlined.groups:
-            if group.root in names:
-                roots[group.id] = names[group.root]
-            elif group.root.startswith("%") and any(site.key == group.root for site in file.nest.sites):
-                fixed[group.id] = roots[group.id] = loaded_root(evaluation, group.root)
-            elif group.root.startswith("@"):
-                item = memory.named(group.root)
-                roots[group.id] = item.base if item is not None else 0
-                if item in memory.rows:
-                    fixed[group.id] = roots[group.id]
-            if is_number(group.sites[0]):  # read from the copy of its table
-                behind = int(numbers[BEHIND + group.sites[0]])
-                fixed[group.id] = roots[group.id] = roots[group.id] + behind
-        chosen = file.options.get("variant") if region.region == file.options.get("region") else ""
-        address = ctypes.cast(getattr(library, chosen or outlined.name), ctypes.c_void_p).value
-        assert address is not None
-        codes[region.region] = RegionCode(address, outlined, fixed, expected, roots)
-    return codes
-
-
-def _expected(evaluation: Evaluation, file: ScopeFile, numbers: Mapping[str, int | float], name: str) -> int | None:
-    if name in file.nest.values:
-        value = evaluation.at(file.nest.values[name], file.nest.root)
-        if value.all_known and np.ndim(value.data) == 0 and value.data.dtype.kind in "iu":
-            return int(value.data)
-        return None
-    number = numbers.get(name)
-    return number if isinstance(number, int) else None

@@ -81,7 +81,7 @@ def _known(guard: Guard, recipes: list[Any], places: Mapping[str, int]) -> tuple
 
 
 def _code(nest: Nest, outlined: Outlined, places: Mapping[str, int], types: Mapping[str, str]) -> dict[str, Any] | None:
-    """Where a range function's pointers and numbers come from, as `host.region_codes` finds them; None if elsewhere."""
+    """Where a range function's pointers and numbers come from, as `region_codes` finds them; None if elsewhere."""
     deciding, names, expected = nest.deciding(), {}, []
     for place, slot in enumerate(outlined.slots):
         if slot.kind != "live":

@@ -162,7 +162,9 @@ def guard_in(data: Mapping[str, Any]) -> sc.Guard:
     return sc.Guard(
         dict(data["numbers"]),
         tuple(
-            sc.ObjectRef(whole(size), tuple((whole(at), whole(offset)) for at, offset in pointers), bool(whole(numbers)))
+            sc.ObjectRef(
+                whole(size), tuple((whole(at), whole(offset)) for at, offset in pointers), bool(whole(numbers))
+            )
             for size, pointers, numbers in data["objects"]
         ),
         tuple(map(whole, data["unplaced"])),

@@ -29,7 +29,9 @@ def declarations(kernel: Kernel) -> list[str]:
     whole = [str(scalar.value) for scalar in kernel.scalars if isinstance(scalar.value, int)]
     lines = [f"int given_{number}[] = {{{', '.join(whole)}}};"] if whole else []
     for name in records(kernel):
-        fields = [f"{array.type} {'*' * bool(array.rows)}{array.name};" for array in kernel.arrays if array.record == name]
+        fields = [
+            f"{array.type} {'*' * bool(array.rows)}{array.name};" for array in kernel.arrays if array.record == name
+        ]
         lines.append(f"struct {name}_{number} {{ {' '.join(fields)} }};")
     for array in kernel.arrays:
         if isinstance(array.fill, tuple):

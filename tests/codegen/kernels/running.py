@@ -46,7 +46,9 @@ def replayed(loaded: Loaded, item: Inspected, source: Source) -> tuple[Replay, O
     """A replay of the region, and what its own loop left there."""
     native = loaded.native()
     replay = item.replay(native)
-    executor = Executor(native, replay.identity(), replay.bases(source.objects), {item.region: replay.code(original=True)})
+    executor = Executor(
+        native, replay.identity(), replay.bases(source.objects), {item.region: replay.code(original=True)}
+    )
     executor.enter()
     replay.run(executor)
     executor.leave()

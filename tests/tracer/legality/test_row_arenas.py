@@ -226,7 +226,12 @@ def test_ends_are_of_the_same_row(good: bool) -> None:
 
 @pytest.mark.parametrize(
     ("write", "why"),
-    [("row", "a loop that runs as it is reaches them"), ("table", "are written"), ("beside", ""), ("read", "something else")],
+    [
+        ("row", "a loop that runs as it is reaches them"),
+        ("table", "are written"),
+        ("beside", ""),
+        ("read", "something else"),
+    ],
 )
 def test_nobody_else_reaches_them(write: str, why: str) -> None:
     pool = Pool()
