@@ -66,6 +66,8 @@ def make_card_scope(
 
     compiled: makes PTX, as `compile_ptx`. Raises UnsupportedError when the kernel cannot run in the program's place.
     """
+    if any(table.written for table in hooks.tables):
+        raise UnsupportedError("it writes rows behind pointers, which a card has copies of")
     compiled = cache(compiled)  # the same loop in the program's order has the same text, whatever it is for
     made = make_device_scope(source, kernel, compiled)
     anyhow = None if hooks.tables else make_for_any_indices(source, kernel, made, compiled)

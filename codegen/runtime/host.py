@@ -30,7 +30,8 @@ from tracecut.support.process.load_and_run import (
 from tracecut.tracer.legality.iteration_domains import steps_around
 from tracecut.tracer.legality.live_memory import LiveObjects
 from tracecut.tracer.legality.memory import Memory, Object
-from tracecut.tracer.legality.row_arenas import Bytes, RowBuffers, Vector, flatten_memory, ranges_of
+from tracecut.tracer.legality.row_arenas import Bytes, RowBuffers, flatten_memory, ranges_of
+from tracecut.tracer.legality.row_columns import Vector
 from tracecut.tracer.runtime.fingerprint_key import Secret
 from tracecut.tracer.runtime.hook_slots import named_numbers
 from tracecut.tracer.runtime.hooks import ENTER, LEAVE, MISMATCH, PAUSE, PROBE, TRAPS, Tables, mismatch

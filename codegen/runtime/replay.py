@@ -271,11 +271,7 @@ class Replay(CapturedRegion):
         if original:
             for group in self.outlined.groups:
                 roots[group.id] = roots.get(group.id, 0) + self._moved.get(group.id, 0)
-        fixed = {
-            group.id: roots[group.id]
-            for group in self.outlined.groups
-            if group.id in self.numbered or self._is_loaded(group)
-        }
+        fixed = {g.id: roots[g.id] for g in self.outlined.groups if g.id in self.numbered or self._is_loaded(g)}
         address = ctypes.cast(getattr(self.native.library, variant or self.outlined.name), ctypes.c_void_p).value
         assert address is not None
         return RegionCode(address, self.outlined, fixed, {}, roots)

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tracecut.codegen.schedule.schedule import Schedule
-from tracecut.tracer.legality.row_arenas import Bytes, CopiedRows, Vector
+from tracecut.tracer.legality.row_arenas import Bytes, CopiedRows
+from tracecut.tracer.legality.row_columns import Vector
 from tracecut.tracer.runtime.fingerprint_key import Secret
 
 from .coming_schedule import ComingSchedule

@@ -20,8 +20,9 @@ from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.capture.snapshot import Capture
 from tracecut.tracer.legality.iteration_domains import steps_around
 from tracecut.tracer.legality.memory import Memory, Packed
-from tracecut.tracer.legality.row_arenas import Bytes, Fill, Vector, flatten_memory, row_tables
+from tracecut.tracer.legality.row_arenas import Bytes, Fill, flatten_memory, row_tables
 from tracecut.tracer.legality.row_checks import used_parts
+from tracecut.tracer.legality.row_columns import Vector
 from tracecut.tracer.legality.row_image import RowImage, row_image
 from tracecut.tracer.legality.row_records import record_units
 from tracecut.tracer.loops.flatten_rows import RowTable

@@ -1,5 +1,5 @@
-/* Objects that are allocated one by one, reached by a table of pointers to them over edges and one by one.
-   usage: objects_pointed side steps natural shared every */
+/* Objects that are allocated one by one, reached by a table of pointers to them; one of them is printed now and then.
+   usage: objects_pointed side steps natural every (1: two of the pointers lead to one object) */
 #include "rows.h"
 
 typedef struct {
@@ -11,12 +11,12 @@ int main(int argc, char **argv)
 {
     int side = argc > 1 ? atoi(argv[1]) : 30, steps = argc > 2 ? atoi(argv[2]) : 20, natural = argc > 3 && atoi(argv[3]);
     Mesh m = make_mesh(side, natural);
-    int n = m.vertices, *when = numbering(n, natural), *degree = degrees(&m), shared = argc > 4 ? atoi(argv[4]) : 0;
+    int n = m.vertices, *when = numbering(n, natural), *degree = degrees(&m), every = argc > 4 ? atoi(argv[4]) : 9;
     Cell **cell = malloc((size_t)n * sizeof *cell);
     double *value = malloc((size_t)n * sizeof *value);
     for (int i = 0; i < n; i++)
         cell[when[i]] = calloc(1, sizeof **cell);
-    if (shared == 1)
+    if (every == 1)
         cell[n / 2] = cell[n / 3];
     for (int i = 0; i < n; i++) {
         cell[i]->value = 0.01 * (i % 7);
@@ -35,8 +35,8 @@ int main(int argc, char **argv)
             cell[i]->flow = 0;
             cell[i]->seen++;
         }
-        if (shared > 1 && t % shared == 0) /* two objects change places */
-            value[0] = cell[0]->value, cell[n - 1]->value += value[0];
+        if (t % every == every - 1 && every > 1)
+            printf("%.9e\n", cell[t % n]->value);
     }
     for (int i = 0; i < n; i++)
         value[i] = cell[i]->value;

@@ -54,6 +54,7 @@ EXITS = {  # how many parts run seldom; where that is said by the last word: fur
     "pagerank_push": (0, []),
     "pagerank_vectors": (0, []),
     "particles_in_cells": (0, []),
+    "objects_pointed": (1, ["1", "2", "7", "100"]),
     "observers": (0, ["shared"]),
     "lattice_rows": (0, ["shared"]),
     "points_structs": (0, ["shared"]),

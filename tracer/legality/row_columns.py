@@ -34,7 +34,7 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class Slots:
-    """The pointers at the 8-byte places of one table, and their rows: each is looked up once, however often it is loaded."""
+    """The pointers at the 8-byte places of one table, and their rows: each is looked up once."""
 
     pointers: Vector
     rows: Vector

@@ -1,8 +1,8 @@
 """Rows behind pointers as records of one size.
 
-A copy of pieces that a scope only reads is copied once more, in the order of the jobs. Rows that it writes stay in their
-arena, which is permuted in place as any other array. For that a row has to be one record, and the number in the place
-of a pointer the number of that record. So it is where rows are reached at constant distances alone: structures.
+A copy of pieces that a scope only reads is copied once more, in the order of the jobs. Rows that it writes stay in
+their arena, which is permuted in place as any other array. For that a row has to be one record, and the number in the
+place of a pointer the number of that record. So it is where rows are reached at constant distances alone: structures.
 """
 
 from __future__ import annotations

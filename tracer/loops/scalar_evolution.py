@@ -1,8 +1,7 @@
 """From SSA values to symbolic expressions (`expressions.py`), relative to one loop of a function.
 
 Values defined outside of the loop are `live`; affine recurrences become init + step · counter; loads, selects and
-merges stay visible, so that later stages know which loaded value an address is made of. Whatever is not
-understood becomes `opaque` with a reason, never a guess.
+merges stay, so that later stages know what an address is made of. What is not understood is `opaque`, with a reason.
 """
 
 from __future__ import annotations
@@ -185,7 +184,7 @@ class ScalarView:
     def _load(self, text: str, made: Instruction) -> Expr:
         if not made.is_simple_access:
             return self.pool.opaque("volatile or atomic load")
-        if not (self._is_scalar(made.type) or made.type == "ptr"):
+        if not self._is_scalar(made.type) and made.type != "ptr":
             return self.pool.opaque(f"load of {made.type}")
         if of_stream(self.view, made.operands[0].text):
             return self.pool.opaque("found in an output stream")

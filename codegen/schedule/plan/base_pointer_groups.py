@@ -17,7 +17,8 @@ from .range_function import NEW, Group
 def group_sites(view: FunctionView, nest: Nest, loop: Loop, views: Mapping[str, str] | None = None) -> list[Group]:
     """Group the accesses of a region by root pointer and by how they are indexed.
 
-    Numbers in the places of row pointers are in groups of their own: they are read from a copy of the table. `views` overrides the view of sites by key.
+    Numbers in the places of row pointers are in groups of their own: they are read from a copy of the table.
+    `views` overrides the view of sites by key.
     """
     number = view.loop_ids[loop]
     found: dict[tuple[str, str, str, bool], list[str]] = {}

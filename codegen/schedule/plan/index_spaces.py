@@ -54,24 +54,8 @@ class _Planner:
         } | {
             place: "rows behind pointers are read from a copy"
             for place, array in enumerate(self.arrays)
-            if array.object in self.accesses.memory.rows and not self._is_record_row(array)
+            if array.object in self.accesses.memory.rows and array.object not in self.facts.records
         }
-
-    def _is_record_row(self, array: Array) -> bool:
-        """Whether an array is of rows that are records: these are where the program's regions reach them, and move."""
-        return array.object in self.accesses.memory.rows.records
-
-    def _is_table(self, place: int) -> bool:
-        """Whether an array has the numbers of rows that are records: all that is of its order may be reached so."""
-        array = self.arrays[place]
-        loads = {pattern.access.site.key for pattern in array.patterns}
-        return array.object in self.accesses.memory.rows.numbers.values() and any(
-            str(other.major.data[0]) in loads
-            for row in self.arrays
-            if self._is_record_row(row)
-            for other in row.patterns
-            if other.major is not None
-        )
 
     def plan(self) -> ScopePlan:
         while True:
@@ -319,7 +303,7 @@ class _Planner:
             arrays = {key[1]: shift for key, shift in members if key[0] == "array"}  # type: ignore[index]
             copies = {key[1]: shift for key, shift in members if key[0] == "copy"}  # type: ignore[index]
             fields = {key[1]: shift for key, shift in members if key[0] == "field"}  # type: ignore[index]
-            if not arrays and not (fields and any(self._is_table(place) for place in copies)):
+            if not arrays and not (fields and any(self.facts.is_table(place) for place in copies)):
                 continue
             jobs = {key[1]: shift for key, shift in members if key[0] == "jobs"}  # type: ignore[index]
             edges: set[int] = set()
@@ -384,8 +368,8 @@ class _Planner:
                     mode = "plain" if use.array in indices else "old"
                 elif mode == "direct" and use.array in indices and not self._reads_index(use):
                     mode = "old"  # indices of other loops, which it needs as they are
-                array = self.arrays[use.array]
-                if mode == "old" and array.object in self.accesses.memory.rows and not self._is_record_row(array):
+                item = self.arrays[use.array].object
+                if mode == "old" and item in self.accesses.memory.rows and item not in self.facts.records:
                     mode = self._copied(region, use)
                 result[region].append(RegionUse(use.array, mode, use.patterns, use.segments))
         return result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -70,6 +70,19 @@ class Facts:
     def homes(self, key: str) -> set[int]:
         """Arrays that one instruction reaches."""
         return {self.home[pattern] for pattern in self.by_site.get(key, [])}
+
+    @property
+    def records(self) -> Set[Object]:
+        """Objects of rows that are records: these are where the regions reach them, and may move."""
+        return self.accesses.memory.rows.records
+
+    def is_table(self, place: int) -> bool:
+        """Whether an array has the numbers of rows that are records: all that is of its order may be reached so."""
+        array = self.arrays[place]
+        loads = {pattern.access.site.key for pattern in array.patterns}
+        rows = (pattern for other in self.arrays if other.object in self.records for pattern in other.patterns)
+        copied = array.object in self.accesses.memory.rows.numbers.values()
+        return copied and any(row.major is not None and str(row.major.data[0]) in loads for row in rows)
 
     def is_index_copy(self, place: int) -> bool:
         """Whether an array holds index fields and is only read: regions use copies of it."""
