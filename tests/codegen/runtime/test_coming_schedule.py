@@ -15,6 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tracecut.codegen.runtime import coming_schedule, light_host
 from tracecut.codegen.runtime.coming_schedule import LEAST, SHARE, TRIED, ComingSchedule, calls_until_asked
+from tracecut.codegen.runtime.inspection_gain import why_not
+from tracecut.codegen.runtime.listed_scope import ListedScope
 from tracecut.codegen.runtime.reinspect import inspect_beside
 from tracecut.codegen.runtime.schedule_file import ScopeFile
 from tracecut.support.errors import UnsupportedError
@@ -173,14 +175,28 @@ def test_what_would_come_too_late_is_not_made(item: Inspected, made: Made, asked
 
 
 def test_what_comes_too_late_to_pay_for_the_copies_is_left(
-    item: Inspected, made: Made, asked_after: Callable[[int], None]
+    item: Inspected, made: Made, asked_after: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    library, scopes, names = made
-    moving = [replace(scope, costs={**FREE, "copy": 30.0}) for scope in scopes]  # as long as six sweeps
-    for sweeps, used in ((STEPS - 12, 11), (STEPS - 7, 0)):
-        asked_after(sweeps)
-        ran = compared(item.program, (library, moving, names), "other")
+    def expects(_: ListedScope, per_call: float, sweeps: float, **how: bool) -> str | None:
+        return "too late" if how.get("made") and sweeps < 7 else None
+
+    monkeypatch.setattr(ListedScope, "expects", expects)
+    for left, used in ((11, 11), (7, 7), (6, 0)):
+        asked_after(STEPS - 1 - left)
+        ran = compared(item.program, made, "other")
         assert "inspected anew beside the program" in ran.stderr and counts(ran, item) == (used, STEPS - used)
+        assert ("too late" in ran.stderr) == (used == 0)
+
+
+def test_what_a_new_order_has_to_gain() -> None:
+    costs = {"original": 10.0, "optimized": 2.0, "inspect": 400.0, "copy": 16.0}
+    assert why_not(costs, 100, 2.7, 1000.0, made=True) is None  # a sweep saves 800 ns, the copies cost 1.3 times 1600
+    assert why_not(costs, 100, 2.5, 1000.0, made=True) == "an inspection would pay after 3 sweeps, 2 are expected"
+    assert why_not(costs, 100, 42.7, 1000.0, beside=True) is None  # 40 sweeps pass until it is there
+    assert why_not(costs, 100, 42.5, 1000.0, beside=True) is not None
+    assert why_not(costs, 100, 67.7, 1000.0) is None  # stopped for it: 1.3 times 40,000 ns in addition
+    assert why_not(costs, 100, 67.5, 1000.0) is not None
+    assert why_not(costs, 100, 1e9, 200.0, made=True) == "the original order is as fast as a new one"
 
 
 @pytest.mark.parametrize(("nanoseconds", "slower"), [(299, False), (301, True)])
