@@ -180,8 +180,8 @@ class Sliced:
         """y = α A x + β y, on arrays as in `csr_kernels.Product`; `count` right-hand sides."""
         index, value, far = self.far.columns.dtype, self.values.dtype, self.far
         vectors = addresses(x, y, scale)
-        call, *known = self._single
-        known += vectors
+        call, *places = self._single
+        known = (*places, *vectors)
         if count == 1:
             run_blocks(lambda first, last: call(first, last, *known), row_blocks(self.starts, threads))
             if self.count == self.shape[0]:

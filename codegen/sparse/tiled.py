@@ -203,8 +203,8 @@ class Tiled:
 
     def times(self, x: Array, y: Array, scale: Array, count: int, threads: int) -> None:
         """y = α A x + β y, on arrays as in `csr_kernels.Product`; `count` right-hand sides."""
-        call, *known = self._single
-        known += addresses(x, y, scale)
+        call, *places = self._single
+        known = (*places, *addresses(x, y, scale))
         cuts = row_blocks(self.starts, threads)
         if count == 1:
             run_blocks(lambda first, last: call(first, last, *known), cuts)
