@@ -130,8 +130,8 @@ FOLDER: list[str] = []
 class SimulatingWorker(worker.Worker):
     """The worker, which keeps its folder where the simulation finds it."""
 
-    def __init__(self, spec: dict[str, Any]) -> None:
-        super().__init__(spec)
+    def __init__(self, spec: dict[str, Any], began: float | None = None) -> None:
+        super().__init__(spec, began)
         FOLDER[:] = [spec["folder"]]
 
 

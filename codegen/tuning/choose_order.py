@@ -28,7 +28,7 @@ from tracecut.ir.machine.machine import Machine
 from tracecut.support.optional_parts import optional
 from tracecut.tracer.capture.snapshot import Capture
 
-from .interleaved_timing import ALIKE, best_of, look_again, measure_apart
+from .interleaved_timing import ALIKE, best_of, look_again, measure_apart, second_look
 from .nothing_left import copies_outweigh, gains_nothing, least_misses, nothing_left
 from .region_statistics import cluster_count, record_bytes, unchanged
 from .trial import Bench, Candidate, Subject, measure_original, predict, try_order
@@ -107,6 +107,8 @@ def tune(
             continue
         found = try_order(bench, name, rivals=known, unless=unless, linear_too=k is not None)
         candidates.append(found)
+        if method == "auto" and not known and gains_nothing(candidates, sweeps):
+            second_look(subject, original, found)
         if _with_curve(subject, candidates, sweeps) and name not in UNCURVED and clock() < ends:
             curved = try_order(bench, name + CURVE, base=found, linear_too=k is not None)
             candidates.append(curved)

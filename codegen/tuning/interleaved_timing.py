@@ -51,6 +51,15 @@ def look_again(subject: Subject, candidates: Sequence[Candidate], sweeps: float)
             break
 
 
+def second_look(subject: Subject, original: Candidate, first: Candidate) -> None:
+    """Measure the original and the order that was tried first once more, in turns; each keeps its shortest times.
+
+    For an order that seems to gain nothing: other load may be why, and what is tried next depends on it.
+    """
+    for item in (original, first):
+        _keep_least(item, time_again(subject, item))
+
+
 def _keep_least(candidate: Candidate, found: dict[int, float]) -> bool:
     """Keep the shorter times. Returns whether one became shorter, by more than `ALIKE` times are."""
     before = candidate.region_ms, candidate.region_all_ms

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from tracecut.codegen.tuning.choose_order import TIMES
 from tracecut.ir.machine.machine import Machine
 from tracecut.support.errors import OutputError, TracecutError
 from tracecut.support.files import load_json, write_json
@@ -26,6 +27,8 @@ from .artefact import Artefact
 from .stage_names import STAGES
 from .stages.deadline import Deadline
 from .stages.settings import Settings
+
+LOADING = 2.0  # seconds that an inspection takes however small the loop is
 
 
 @dataclass(frozen=True)
@@ -45,10 +48,12 @@ def _traced_seconds(artefact: Artefact) -> float | None:
 
 def _tuning_seconds(artefact: Artefact) -> float | None:
     """At most, in most cases: the time for the orders of each captured loop that is not part of another one."""
-    if isinstance(artefact.captured, str):
+    if isinstance(artefact.captured, str) or artefact.native is None:
         return None
-    loops = len(artefact.captured.profile.captures)
-    return min(loops * artefact.settings.loop_seconds, max(0.0, artefact.deadline.left))
+    loops, each = len(artefact.captured.profile.captures), artefact.settings.loop_seconds
+    if artefact.settings.loop_budget is None:  # costly orders are tried in proportion to what the loop takes
+        each = min(each, LOADING + TIMES * artefact.native.seconds)
+    return min(loops * each, max(0.0, artefact.deadline.left))
 
 
 def _comparing_seconds(artefact: Artefact) -> float | None:

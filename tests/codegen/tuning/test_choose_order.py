@@ -32,6 +32,7 @@ class Orders:
             "cluster_methods": lambda _: (),
             "least_misses": lambda _: 1.0,
             "look_again": self.look_again,
+            "second_look": lambda *_: None,
             "try_order": self.order,
         }.items():
             monkeypatch.setattr(choose_order, name, value)
@@ -127,6 +128,19 @@ def test_copies_that_take_longer_than_the_loop_outweigh_any_order(
         choose_order.Candidate("b", note="failed"),
     ]
     assert bool(nothing_left.copies_outweigh(candidates, sweeps)) is outweigh
+
+
+def test_an_order_that_seems_to_gain_nothing_gets_a_second_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was measured while the machine was busy: the others are tried as if it had not been."""
+    orders = Orders(monkeypatch, misses=1.1, milliseconds=2.0)
+
+    def second_look(_: Any, original: choose_order.Candidate, first: choose_order.Candidate) -> None:
+        assert (original.method, first.method) == ("original", "a")
+        first.region_ms = 0.5
+
+    monkeypatch.setattr(choose_order, "second_look", second_look)
+    _, best = orders.tune()
+    assert (orders.made, best) == (["a", "b", "c"], "a")
 
 
 def test_every_order_has_those_that_ran_as_its_rivals(monkeypatch: pytest.MonkeyPatch) -> None:

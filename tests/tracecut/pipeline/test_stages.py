@@ -15,7 +15,7 @@ import tracecut.pipeline
 from tracecut.cli.optimize import optimize_parser
 from tracecut.pipeline import run
 from tracecut.pipeline.artefact import Artefact
-from tracecut.pipeline.run import PIPELINE, Stage, run_stages
+from tracecut.pipeline.run import LOADING, PIPELINE, Stage, run_stages
 from tracecut.pipeline.stage_names import STAGES
 from tracecut.pipeline.stages.deadline import Deadline
 from tracecut.pipeline.stages.tune import RegionResult
@@ -77,7 +77,7 @@ def test_stages_that_are_not_needed_are_left_out(
 
 def test_how_long_a_stage_takes(tmp_path: Path) -> None:
     """Known as soon as the original has run, and never longer than the budget."""
-    settings: Any = SimpleNamespace(loop_seconds=20.0, gpu=None, threads=None)
+    settings: Any = SimpleNamespace(loop_seconds=20.0, loop_budget=None, gpu=None, threads=None)
     machine: Any = SimpleNamespace(cores=[SimpleNamespace(cpu=0), SimpleNamespace(cpu=1)])
     expected = {stage.name: stage.seconds for stage in PIPELINE}
     first = Artefact(settings, Stages(), machine, tmp_path, tmp_path, Deadline(30.0, 0.0, lambda: 5.0))
@@ -87,3 +87,7 @@ def test_how_long_a_stage_takes(tmp_path: Path) -> None:
     later = replace(first, native=native, captured=captured)
     found = {name: seconds(later) for name, seconds in expected.items()}
     assert (found["capture"], found["tune"], found["accept"]) == (8.0, 25.0, 16.0)
+    short = replace(later, native=SimpleNamespace(seconds=0.5))
+    assert expected["tune"](short) == 2 * (LOADING + 10 * 0.5)
+    asked: Any = SimpleNamespace(loop_seconds=9.0, loop_budget=9.0, gpu=None, threads=None)
+    assert expected["tune"](replace(short, settings=asked)) == 18.0
