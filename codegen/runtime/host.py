@@ -288,6 +288,7 @@ class Host:
         if found is not None:
             state.schedule, state.secret, state.executor = fresh, self.secret, None
             state.used_rows = fresh.meta.get("used_rows", {})
+            state.written = tuple(rows.up_to(state.used_rows) for rows in state.written)
             self._activate(state, found, memory, numbers, state.pause.raw)
 
     def look(self, number: int, raw: Sequence[int]) -> tuple[ScopeFile, Memory, dict[str, int | float]]:

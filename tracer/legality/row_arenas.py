@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -53,10 +53,15 @@ class Flattened:
 class CopiedRows:
     """Rows of an arena: where they lie in the program, their bytes, and where they are behind its start (int64)."""
 
+    name: str
     arena: int
     bases: Vector
     sizes: Vector
     starts: Vector
+
+    def up_to(self, used: Mapping[str, Vector]) -> CopiedRows:
+        """The same rows, of each only the bytes that are touched (`used_parts`): the others were set to 0 since."""
+        return replace(self, sizes=_parts(self.sizes, used.get(self.name)))
 
 
 class RowBuffers:
@@ -140,6 +145,8 @@ def flatten_memory(
     behind = {name: 0 for name in looking if name.startswith(BEHIND)}
     spans: dict[Object, list[tuple[int, int, int]]] = {}
     written: list[CopiedRows] = []
+    writes = walk_all(site.address for site in nest.sites if site.writes)
+    changed = {node.data[0] for node in writes if node.kind == "live"}
     taken = np.zeros(len(known), np.bool_)
     for table, loads in row_tables(nest, tables).items():
         columns = columns_of(evaluation, known, loads)
@@ -157,8 +164,8 @@ def flatten_memory(
             _fill(data, memory, rows, parts, starts[:-1])
         else:
             fill(data, bases, parts, starts[:-1])
-        if table.written:
-            written.append(CopiedRows(address, bases, parts, starts[:-1]))
+        if table.written and table.arena in changed:
+            written.append(CopiedRows(table.arena, address, bases, parts, starts[:-1]))
         arenas[Object(address, int(starts[-1]), HEAP, table.arena)] = starts
         own[address] = data
         where = np.zeros(len(known), np.int64)

@@ -1,0 +1,64 @@
+"""Rows behind pointers that a loop writes: what goes back to the program, also after another inspection."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tracecut.codegen.runtime.reinspect import inspect_again
+from tracecut.tracer.legality.row_arenas import PAGE, CopiedRows, ranges_of
+
+from .harness import trace
+from .woven_programs import run_woven, woven
+
+SOURCE = """
+#include <stdio.h>
+#include <stdlib.h>
+int main(void)
+{
+    long **x = malloc(sizeof *x * 40), **y = malloc(sizeof *y * 40), sum = 0;
+    for (int i = 39; i >= 0; i--) {
+        x[i] = malloc(3 * sizeof **x);
+        y[i] = malloc(3 * sizeof **y);
+        for (int k = 0; k < 3; k++)
+            x[i][k] = i + 100 * k, y[i][k] = 7 * i + k;
+    }
+    for (int t = 0; t < 9; t++) {
+        for (int i = 2; i < 40; i++) // @rows
+            if (x[i][0] & 1)
+                y[i][0] = 3 * y[i][0] + x[i][0];
+        if (t == 3) /* all that is read stays as it is, in a longer row */
+            y[20] = realloc(y[20], 9 * sizeof **y);
+    }
+    for (int i = 0; i < 40; i++)
+        for (int k = 0; k < 3; k++)
+            sum = 31 * sum + x[i][k] + 5 * y[i][k];
+    printf("%ld\\n", sum);
+    return 0;
+}
+"""
+
+
+def inspect_any(host: Any, state: Any, numbers: Any, memory: Any, why: str, per_call: float) -> Any:
+    return inspect_again(host, state.file, numbers, memory)
+
+
+def test_rows_go_back_as_far_as_they_are_touched(tmp_path: Path) -> None:
+    subject = trace(SOURCE, tmp_path, regular=True)
+    item = subject.inspect("rows")
+    assert item.inspection.verdicts[item.region].movable
+    made = woven([item], [item.schedule(item.random(1))])
+    for inspect in (None, inspect_any):
+        ran = run_woven(subject, made, inspect=inspect)
+        assert ran.code == 0 and ran.stdout == subject.native_output
+        assert (ran.used[str(item.scope)] > 4) == (inspect is not None), ran.stderr
+
+
+def test_ranges_of_rows_are_whole_pages() -> None:
+    bases = np.array([5 * PAGE + 8, 5 * PAGE + 200, 9 * PAGE, 6 * PAGE + 4000], np.int64)
+    sizes = np.array([16, 16, 0, 200], np.int64)
+    rows = CopiedRows("@tc.rows0", 0, bases, sizes, np.zeros(4, np.int64))
+    assert ranges_of(rows) == [(5 * PAGE, 3 * PAGE)]
+    cut = rows.up_to({"@tc.rows0": np.array([8, 99, 0, 0], np.int64)})
+    assert cut.sizes.tolist() == [8, 16, 0, 0] and ranges_of(cut) == [(5 * PAGE, PAGE)]
