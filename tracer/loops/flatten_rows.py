@@ -157,10 +157,12 @@ class _Rows:
         """Pointers that a loop loads from places that vary, by name, of those that addresses are formed with."""
         found: dict[str, Expr] = {}
         for nest in self.nests:
+            handed = {site.address for site in nest.sites if site.key.startswith("call:")}  # to who knows what
             for root in [*(site.address for site in nest.sites), *_trips(nest)]:
                 for node in root.walk():
                     varies = node.kind == "load" and node.data[1] == "ptr" and node.has("counter")
-                    if varies and not node.has("opaque", "any", "state"):
+                    whole = node is root and root in handed
+                    if varies and not whole and not node.has("opaque", "any", "state"):
                         found[str(node.data[0])] = node
         simple = (name for name in found if self._is_plain_load(name))
         return {name: found[name] for name in simple}
