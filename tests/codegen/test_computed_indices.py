@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tracecut.codegen.runtime.schedule_file import ScopeFile
+from tracecut.codegen.schedule.graph.guessed_values import guess_addresses
 from tracecut.partition import order
 from tracecut.support.process.runner import Limits, run
-from tracecut.tracer.legality.guessed_values import guess_addresses
 
 from ..waiting import HUNG
 from .harness import Inspected, Program

@@ -91,6 +91,8 @@ def _column(
         reach = addresses[np.broadcast_to(found.known, addresses.shape)]
     if not np.all(runs):
         addresses = addresses[np.broadcast_to(runs, addresses.shape)]
+    if not addresses.size or not reach.size:
+        return None
     item = memory.find(int(addresses[0]))
     if item is None or addresses.min() < item.base or addresses.max() + 8 > item.end:
         raise UnsupportedError("pointers to rows are loaded from several objects")

@@ -156,22 +156,16 @@ class _Rows:
     def _varying(self) -> dict[str, Expr]:
         """Pointers that a loop loads from places that vary, by name, of those that addresses are formed with."""
         found: dict[str, Expr] = {}
-        bare: dict[str, Expr] = {}  # of those that nothing is added to
         for nest in self.nests:
+            handed = {site.address for site in nest.sites if site.key.startswith("call:")}  # to who knows what
             for root in [*(site.address for site in nest.sites), *_trips(nest)]:
                 for node in root.walk():
                     varies = node.kind == "load" and node.data[1] == "ptr" and node.has("counter")
-                    if varies and not node.has("opaque", "any", "state"):
-                        (bare if node is root else found)[str(node.data[0])] = node
-        # A pointer that is only handed over, as to `free` on a seldom way, says nothing of the rows of its table.
-        found |= {name: node for name, node in bare.items() if name not in found and self._is_reached(name)}
+                    whole = node is root and root in handed
+                    if varies and not whole and not node.has("opaque", "any", "state"):
+                        found[str(node.data[0])] = node
         simple = (name for name in found if self._is_plain_load(name))
         return {name: found[name] for name in simple}
-
-    def _is_reached(self, name: str) -> bool:
-        """Whether a pointer is used for nothing but to load from and to store to."""
-        uses = [user for _, user in self.uses.of(name)]
-        return all(user.op in ("load", "store") and user.operands[-1].text == name for user in uses)
 
     def _measured(self, known: Mapping[str, Expr]) -> dict[str, Expr]:
         """Further pointers that loops load from places that vary, only to see how far they are apart."""

@@ -13,12 +13,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from tracecut.codegen.schedule.graph.guessed_values import guess_addresses
 from tracecut.codegen.schedule.plan.offset_union_find import Shifts
 from tracecut.codegen.schedule.plan.scope_plan import RegionUse, ScopePlan
 from tracecut.ir.loops.expressions import Expr
 from tracecut.support.arrays import Longs
 from tracecut.tracer.legality.access_patterns import INDIRECT, OTHER, Pattern
-from tracecut.tracer.legality.guessed_values import guess_addresses
 from tracecut.tracer.legality.memory import Object
 
 from .pins import without_repeats

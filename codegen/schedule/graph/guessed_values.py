@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-
-from .accesses import Access, Accesses
-from .evaluate import Evaluation
+from tracecut.tracer.legality.accesses import Access, Accesses
+from tracecut.tracer.legality.evaluate import Evaluation
 
 
 def guess_addresses(
