@@ -150,18 +150,6 @@ def test_only_jobs_move_when_data_must_not(program: Callable[[str], Program]) ->
     assert schedule.moves == ()
 
 
-@pytest.mark.parametrize(
-    ("name", "mark", "why"),
-    [
-        ("indirect", "rows_of_pointers", "rows behind pointers are written"),
-        ("indirect", "rows_of_a_block", "rows behind pointers are written"),
-    ],
-)
-def test_what_is_not_understood_is_left_alone(inspected: Catalogue, name: str, mark: str, why: str) -> None:
-    found = inspected(name)[mark]
-    assert isinstance(found, str) and why in found
-
-
 def test_what_may_depend_on_the_order_keeps_it(inspected: Catalogue) -> None:
     item = loop(inspected, "locals", "walked_globals")
     assert item.verdict == "ordered"

@@ -55,6 +55,40 @@ def test_rows_go_back_as_far_as_they_are_touched(tmp_path: Path) -> None:
         assert (ran.used[str(item.scope)] > 4) == (inspect is not None), ran.stderr
 
 
+SUMS = """
+int main(void)
+{
+    long **row = malloc(DATA * sizeof *row), *block = longs(4 * DATA, 9), **slice = malloc(DATA * sizeof *slice);
+    int *a = ints(JOBS, DATA), *b = ints(JOBS, DATA);
+    for (int v = 0; v < DATA; v++) {
+        row[v] = longs(4, 9);
+        slice[v] = block + 4 * ((v * 77L + 3) % DATA);
+    }
+    for (int t = 0; t < SWEEPS; t++)
+        for (int e = 0; e < JOBS; e++) // @rows
+            row[a[e]][e & 3] += e;
+    for (int t = 0; t < SWEEPS; t++)
+        for (int e = 0; e < JOBS; e++) // @slices
+            slice[b[e]][e & 3] += e + t;
+    for (int v = 0; v < DATA; v++)
+        show("rows", row[v], 4);
+    show("slices", block, 4 * DATA);
+    return 0;
+}
+"""
+
+
+def test_sums_into_rows_and_slices_in_any_order(tmp_path: Path) -> None:
+    subject = trace((Path(__file__).parent / "programs" / "prelude.h").read_text() + SUMS, tmp_path)
+    items = [subject.inspect(mark) for mark in ("rows", "slices")]
+    assert {item.verdict for item in items} == {"reduction"}
+    for seed, threads in ((1, 1), (2, 2), (3, 3)):
+        made = woven(items, [item.schedule(item.random(seed), threads) for item in items], threads=threads)
+        ran = run_woven(subject, made, cpus=[0] * threads)
+        assert (ran.code, ran.stdout, ran.stderr) == (0, subject.native_output, "")
+        assert min(ran.used.values()) >= 1
+
+
 def test_ranges_of_rows_are_whole_pages() -> None:
     bases = np.array([5 * PAGE + 8, 5 * PAGE + 200, 9 * PAGE, 6 * PAGE + 4000], np.int64)
     sizes = np.array([16, 16, 0, 200], np.int64)

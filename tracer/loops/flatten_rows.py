@@ -144,7 +144,7 @@ class _Rows:
         found: list[RowTable] = []
         for root, names in members.items():
             unit = math.gcd(*(units.get(name, 0) for name in names))
-            if not self.refused & set(names):
+            if nodes.keys() & set(names) and not self.refused & set(names):  # not of those that are only measured
                 pairs = tuple((a + ROW, b + ROW) for a, b in self.pairs if self._find(a) == root and a != b)
                 loads = tuple(name + ROW for name in names)
                 arena = f"{ARENA}{first + len(found)}"

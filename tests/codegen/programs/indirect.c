@@ -219,31 +219,6 @@ SHAPE chosen_once(void) /* read-only arrays, by a choice that is the same for al
     show("chosen_once", x, DATA);
 }
 
-SHAPE rows_of_pointers(void)
-{
-    long **row = malloc(DATA * sizeof *row);
-    int *a = ints(JOBS, DATA);
-    for (int v = 0; v < DATA; v++)
-        row[v] = longs(4, 9);
-    for (int t = 0; t < SWEEPS; t++)
-        for (int e = 0; e < JOBS; e++) // @rows_of_pointers
-            row[a[e]][e & 3] += e;
-    for (int v = 0; v < DATA; v++)
-        show("rows_of_pointers", row[v], 4);
-}
-
-SHAPE rows_of_a_block(void)
-{
-    long *block = longs(4 * DATA, 9), **row = malloc(DATA * sizeof *row);
-    int *a = ints(JOBS, DATA), *p = permutation(DATA);
-    for (int v = 0; v < DATA; v++)
-        row[v] = block + 4 * p[v];
-    for (int t = 0; t < SWEEPS; t++)
-        for (int e = 0; e < JOBS; e++) // @rows_of_a_block
-            row[a[e]][e & 3] += e;
-    show("rows_of_a_block", block, 4 * DATA);
-}
-
 struct mesh { int n, *a; long *x, *y; };
 
 SHAPE members(void) /* pointers that are loaded in the loop, because stores might change them */
@@ -305,7 +280,7 @@ int main(void)
 {
     two_levels(), two_levels_alone(), two_ways_to_a_map(), same_space(), index_in_companion();
     index_of_another_loop(), moving_indices(), histogram(), gather(), recurrence(), swapping_weights();
-    swapping_indices(), swapping_data(), swapping_and_kept(), chosen_arrays(), chosen_once(), rows_of_pointers();
-    rows_of_a_block(), members(), middle_loop(), varying_length(), pointer_difference();
+    swapping_indices(), swapping_data(), swapping_and_kept(), chosen_arrays(), chosen_once();
+    members(), middle_loop(), varying_length(), pointer_difference();
     return 0;
 }
