@@ -38,9 +38,9 @@ RECORD = 40  # bytes of data a job
 PROGRAMS = (
     ("mesh_flux", ["--scale", "3", "--steps", "20"], ["--scale", "3", "--steps", "60", "--seed", "7"]),
     ("mesh_flux", ["--scale", "3", "--steps", "20"], ["--scale", "3", "--steps", "4", "--seed", "7"]),
-    ("graph_heat", ["--scale", "17", "--steps", "60"], ["--scale", "17", "--steps", "400", "--seed", "7"]),
-    ("graph_heat", ["--scale", "17", "--steps", "60"], ["--scale", "17", "--steps", "12", "--seed", "7"]),
-    ("spmv_cg", ["--scale", "1", "--steps", "2"], ["--scale", "1", "--steps", "6", "--seed", "7"]),
+    ("graph_heat", ["--scale", "20", "--steps", "30"], ["--scale", "20", "--steps", "150", "--seed", "7"]),
+    ("graph_heat", ["--scale", "20", "--steps", "30"], ["--scale", "20", "--steps", "8", "--seed", "7"]),
+    ("spmv_cg", ["--scale", "3", "--steps", "1"], ["--scale", "3", "--steps", "3", "--seed", "7"]),
 )
 
 

@@ -175,7 +175,11 @@ class LightHost:
                 (raw, why, declined, spent), scope.seen = scope.seen, None
                 times = self.tables.states[region]
                 per_call = (times.original_nanoseconds - spent) / max(1, times.declined - declined)
-                if self._may_pay(scope, raw, why, per_call) and not self._inspect_beside(scope, raw, why, per_call):
+                if not self._may_pay(scope, raw, why, per_call):
+                    # the first sweeps may be quicker than all others: on data that are all zero, in one page
+                    scope.seen = (raw, why, times.declined, times.original_nanoseconds)
+                    self.tables.probes[region] = 2 * max(1, times.declined - declined)
+                elif not self._inspect_beside(scope, raw, why, per_call):
                     host = self._bring(scope, entered=False)
                     host.expect(int(scope.listed["number"]), raw, why, declined, spent)
                     host.probe(region)
@@ -231,15 +235,18 @@ class LightHost:
 
     def _may_pay(self, scope: ListedScope, raw: list[int], why: str, per_call: float) -> bool:
         """Whether the sweeps that are left take long enough for an inspection, as far as its costs tell."""
-        number, left = scope.listed["number"], self._sweeps(scope, raw) - 1
+        times = self.tables.states[int(scope.listed["main"])]
+        done = max(1, times.calls + times.declined - scope.before)
+        expected = self._sweeps(scope, raw)
+        left = expected - done if done < expected else done  # as many again, where there are more than expected
         beside = len(self.allowed) > 1
         if per_call * left < (max(LOADING, PRICES * price()) if beside else LOADING):
             told = f"{max(0.0, per_call * left / 1e9):.2g} s are left of its loop: no inspection can pay"
         else:
             told = scope.expects(per_call, left, beside=beside) or ""
-        if told:
+        if told and why not in scope.coming.settled:
             scope.coming.settled.add(why)
-            self.say(f"scope {number}: {why}; {told}")
+            self.say(f"scope {scope.listed['number']}: {why}; {told}")
         return not told
 
     def _sweeps(self, scope: ListedScope, raw: Sequence[int]) -> float:
@@ -250,7 +257,7 @@ class LightHost:
             first, step, bound = (
                 number if place < 0 else number_of(raw[place], types[place][1]) or 0 for place, number in terms
             )
-            sweeps = abs(bound - first) / max(1, abs(step)) + 1
+            sweeps = max(sweeps or 0, abs(bound - first) / max(1, abs(step)) + 1)
         return math.inf if sweeps is None else float(sweeps)
 
     def _inspect_beside(self, scope: ListedScope, raw: list[int], why: str, per_call: float) -> bool:
@@ -269,7 +276,9 @@ class LightHost:
         if self.tables.depth[number] == 1 and self._hear(scope):
             self._off(scope)
             times, raw = self.tables.states[int(scope.listed["main"])], scope.pause.raw
-            left = self._sweeps(scope, raw) - (times.calls + times.declined - scope.before)
+            done = times.calls + times.declined - scope.before
+            left = max(self._sweeps(scope, raw) - done, 0)
+            left = left or done  # as many again, where there are more than expected
             scope.refused = self._closed() or scope.expects(scope.coming.per_call, left, made=True) or ""
             scope.refused = scope.refused or self._use(scope, raw, number, None)
             if scope.refused:

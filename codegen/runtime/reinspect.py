@@ -116,7 +116,9 @@ def expected_sweeps(file: ScopeFile, numbers: Mapping[str, int | float], memory:
     if not file.options.get("single") or root.trip is None:
         return file.costs["sweeps"]
     domain = Evaluation(file.nest, memory, numbers).whole(root.id)
-    return file.costs["sweeps"] if domain is None else float(domain.size)
+    if domain is None:
+        return file.costs["sweeps"]
+    return max(float(domain.size), file.costs["sweeps"] if file.nested else 0.0)
 
 
 def inspect_again(host: Host, file: ScopeFile, numbers: Mapping[str, int | float], memory: Memory) -> Schedule:

@@ -76,6 +76,11 @@ class ScopeFile:
         return self.numbers[int(self.options["region"])]
 
     @property
+    def nested(self) -> bool:
+        """Whether loops of the scope lie between it and the region: then its own trip count tells too few sweeps."""
+        return self.nest.loops[int(self.options["region"])].parent not in (None, self.nest.root)
+
+    @property
     def pays_after(self) -> float:
         """Calls of that region that pay for moving the data once and back; 0 where nothing is known to be gained."""
         gain = self.costs["original"] - self.costs["optimized"]

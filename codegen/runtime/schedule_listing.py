@@ -189,5 +189,5 @@ def first_look(file: ScopeFile, name: str, folder: Path) -> dict[str, Any]:
         "members": _members(folder / name),
         "secret": file.key.seed.hex(),
         "sweeps": None if trip is None else _sweeps(trip, places),
-        "traced_sweeps": file.costs["sweeps"] if trip is None else None,
+        "traced_sweeps": file.costs["sweeps"] if trip is None or file.nested else None,
     }

@@ -12,7 +12,7 @@ from tracecut.support.errors import UnsupportedError
 from tracecut.support.process.runner import Limits, run
 
 from ..waiting import HUNG
-from .harness import Inspected, Program
+from .harness import Inspected, Program, trace
 from .woven_programs import run_woven, woven
 
 Made = tuple[Path, list[ScopeFile], list[str]]
@@ -78,3 +78,28 @@ def test_a_device_would_not_stop(loops: list[Inspected]) -> None:
         nest = item.program.nest(item.region)
         with pytest.raises(UnsupportedError, match="left"):
             check_loop(view, nest, view.loops[item.region], [])
+
+
+def test_an_end_that_is_no_branch_is_no_early_exit(tmp_path: Path) -> None:
+    """Of a loop that an exception may leave: the block that it ends in has no condition."""
+    source = """
+    #include <cstdio>
+    #include <vector>
+    struct Cell { float x, y; };
+    int main(int count, char **) {
+        std::vector<Cell> cells(500);
+        std::vector<int> place(2000);
+        unsigned s = 1;
+        for (int &one : place) one = (s = s * 1664525u + 1013904223u) >> 8 & 255;
+        for (int t = 0; t < 20; t++) {
+            for (int e = 0; e < 2000; e++) // @sums
+                cells[place[e]].x += 0.5f;
+            if (t == 7 && count == 5) { cells.push_back(cells[0]); cells.shrink_to_fit(); }
+        }
+        float sum = 0;
+        for (const Cell &one : cells) sum += one.x;
+        std::printf("%g\\n", sum);
+    }
+    """
+    item = trace(source, tmp_path, suffix=".cpp").inspect("sums")
+    assert item.inspection.verdicts[item.region].kind == "reduction"

@@ -53,8 +53,8 @@ def ending(scalars: ScalarView, loop: Loop) -> Ending:
         found = _counted(scalars, loop, edge)
         if found.trip is not None:
             own, through = _other_exits(scalars, loop, edge)
-            early = (*found.early, *((other, (_test(scalars, other),)) for other in own))
             if all(_is_branch(scalars, loop, inside) for inside, _ in own) and None not in through:
+                early = (*found.early, *((other, (_test(scalars, other),)) for other in own))
                 why = "may be left early" if early or through else ""
                 return Ending(found.trip, why, edge, early, tuple(filter(None, through)))
         why = why or found.why
