@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -69,12 +70,12 @@ class Prepared:
         return np.empty_like(like)
 
 
-class _Products(LinearOperator):
+class _Products(LinearOperator, metaclass=ABCMeta):
     """What scipy asks of an operator, by one method."""
 
+    @abstractmethod
     def _any(self, x: Array, *, turned: bool) -> Array:
         """A x, or with `turned` the adjoint times x; one vector or several."""
-        raise NotImplementedError
 
     def _matvec(self, x: Array) -> Array:
         return self._any(np.asarray(x).reshape(-1), turned=False)
