@@ -5,14 +5,7 @@ int main(int argc, char **argv)
 {
     int side = argc > 1 ? atoi(argv[1]) : 30, most = argc > 2 ? atoi(argv[2]) : 20, rounds = 0, changed;
     Mesh m = make_mesh(side, argc > 3 && atoi(argv[3]));
-    int n = m.vertices, *length = degrees(&m), *row = calloc((size_t)n + 1, sizeof *row);
-    for (int v = 0; v < n; v++)
-        row[v + 1] = row[v] + length[v];
-    int *col = malloc((size_t)row[n] * sizeof *col), *at = calloc((size_t)n, sizeof *at);
-    for (int e = 0; e < m.edges; e++) {
-        col[row[m.a[e]] + at[m.a[e]]++] = m.b[e];
-        col[row[m.b[e]] + at[m.b[e]]++] = m.a[e];
-    }
+    int n = m.vertices, *row, *col = neighbours(&m, &row);
     int *label = malloc((size_t)n * sizeof *label), *next = malloc((size_t)n * sizeof *next);
     for (int v = 0; v < n; v++)
         label[v] = v;
