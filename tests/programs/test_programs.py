@@ -31,6 +31,7 @@ EXITS = {  # how many parts run seldom; where that is said by the last word: fur
     "image_warp": (0, []),
     "jacobi_arrays": (0, []),
     "labels_spread": (0, []),
+    "links_pairs": (0, []),
     "lattice_streaming": (0, []),
     "levels_from_below": (0, []),
     "mesh_classes": (1, ["other"]),

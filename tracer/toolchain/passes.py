@@ -17,6 +17,7 @@ from tracecut.ir.llvm.passes.known_sizes import known_sizes
 from tracecut.ir.llvm.passes.leave_loops import leave_loops
 from tracecut.ir.llvm.passes.merge_induction_variables import merge_counters
 from tracecut.ir.llvm.passes.promote_calls import has_pointer_calls, promote_calls
+from tracecut.ir.llvm.passes.read_halves import read_halves
 from tracecut.ir.llvm.passes.relative_tables import plain_relative_loads
 from tracecut.ir.llvm.passes.split_vectors import split_vectors
 from tracecut.support.errors import SourceError
@@ -124,7 +125,7 @@ def canonical(sources: Iterable[str], *, optimised: bool = False, for_regions: b
     passes.run(module, builder)
     parsed = plain_relative_loads(loosened(parse_module(str(module))))
     if for_regions:
-        split_vectors(parsed)
+        split_vectors(read_halves(parsed))
         for function in parsed.functions.values():
             known_sizes(function)
         hoist_allocations(parsed)
