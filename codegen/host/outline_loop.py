@@ -34,6 +34,9 @@ from tracecut.tracer.loops.reductions import Uses
 
 from .induction_values import Counters, Walker
 
+UNNUMBERED = frozenset({"ptr", "half", "bfloat", "float", "double", "x86_fp80", "fp128"})
+"""Types of what takes part in an address (a condition, an index computed of it) and is the same in every numbering."""
+
 
 def outline(view: FunctionView, nest: Nest, loop: Loop, name: str, groups: list[Group]) -> Outlined:
     """Emit the range function of a loop with one latch and a preheader, of which only the exit that counts is taken."""
@@ -111,7 +114,7 @@ class _Outliner:
             name
             for name in origins - self.counters
             if self.view.definitions[name].block in self.loop.blocks
-            and self.view.definitions[name].instruction.type != "ptr"
+            and self.view.definitions[name].instruction.type not in UNNUMBERED
         }
         pairs = piece_pairs(self.nest.loops[number].trip for number in self.nest.inside(self.info.id))
         inner = [self.nest.loops[number] for number in self.nest.inside(self.info.id) - {self.info.id}]
