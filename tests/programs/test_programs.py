@@ -76,6 +76,12 @@ EXITS = {  # how many parts run seldom; where that is said by the last word: fur
 CHANGED = {"rows_growing": 13}  # steps with other rows than those of the schedule: the original loop runs
 STAYS = {"cell_list", "fem_assembly", "image_warp", "particles_in_cells"}  # jobs are moved, and their own records
 
+# Programs that compute with indices, or with other whole numbers that may be some: those are read with old numbers.
+COMPUTES = frozenset(
+    "cell_list fem_assembly jacobi_arrays links_pairs observers rows_allocated rows_counted rows_ended "
+    "rows_growing".split()
+)
+
 
 def widest(subject: Program, *, stays: bool = False) -> Inspected:
     """The loop with the most iterations that is indexed, in its outermost scope, with the fewest exits that do.
@@ -125,6 +131,8 @@ def test_programs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     item = widest(subject, stays=name in STAYS)
     count, further = EXITS[name]
     assert len(item.inspection.accesses.nest.exits) == count
+    computes = any(slot.kind == "data-base" for slot in item.cut_out[1][item.region].slots)
+    assert computes == (name in COMPUTES)
     made = woven([item], [item.schedule(item.random(1))])
     for words in ([], *([word] for word in further)):
         argv = [*subject.settings.argv, *words]
