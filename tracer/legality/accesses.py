@@ -7,19 +7,22 @@ finds out which loaded values may be trusted: those that nothing in the nest ove
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from tracecut.ir.loops.expressions import Expr, pointer_roots, roams, walk_all
+from tracecut.ir.loops.expressions import Expr, pointer_roots, roams
 from tracecut.ir.loops.nest import Nest, Site
-from tracecut.tracer.loops.linear_forms import Linear, linear_form
+from tracecut.tracer.loops.linear_forms import Linear, linear_form, part_of_records
 from tracecut.tracer.loops.pointer_rotation import State, choices, substituted
 
 from .base_objects import object_of_base
+from .condition_values import condition_loads
 from .evaluate import Evaluation
+from .iteration_domains import counter_ranges
 from .masked_arithmetic import Bools
 from .memory import DTYPES, Memory, Object
 from .probe_addresses import sample
@@ -93,7 +96,7 @@ class Accesses:
         self.lives = lives
         self.single = single
         self.steps = steps | {nest.root} if single else steps
-        data_loads = frozenset() if use_data else _condition_loads(nest)
+        data_loads = frozenset() if use_data else condition_loads(nest)
         self.distrusted: dict[str, str] = dict.fromkeys(data_loads, "is data, not an index")
         while True:
             self.evaluation = Evaluation(
@@ -374,9 +377,13 @@ class Accesses:
         low, high = first - item.base, last - item.base + width
         form = linear_form(node.args[0], self.lives)
         varying = ("counter", "opaque", "any", "state")  # all else is one number, like a pointer to the array
-        steps = [abs(factor) for atom, factor in form.terms.items() if atom.has(*varying)]
-        step = int(np.gcd.reduce(steps)) if steps else 0
-        return item, low, high, step, width
+        terms = {atom: factor for atom, factor in form.terms.items() if atom.has(*varying)}
+        step = math.gcd(*terms.values())
+        read = low, high, step, width
+        if step == width and terms == form.terms:
+            ranges = counter_ranges(self.evaluation, terms)
+            read = part_of_records(terms, ranges, form.const - item.base, read, item.size)
+        return item, *read
 
     def stays_beside(self, access: Access, low: int, step: int, width: int) -> bool:
         """Whether an access stays in other fields of the records than a load `step` bytes apart."""
@@ -389,9 +396,3 @@ class Accesses:
             return False
         gap = (access.form.const - access.object.base - low) % shared
         return gap >= width and gap + access.width <= shared
-
-
-def _condition_loads(nest: Nest) -> frozenset[str]:
-    """Loads of floating-point data that only branch conditions depend on."""
-    nodes = walk_all(nest.expressions())
-    return frozenset(str(node.data[0]) for node in nodes if node.kind == "load" and node.data[1] in ("double", "float"))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from tracecut.ir.loops.expressions import Expr
+from tracecut.ir.loops.expressions import Expr, walk_all
+from tracecut.ir.loops.nest import Nest
 from tracecut.ir.loops.path_conditions import Condition
 
 from .masked_arithmetic import Bools, Values
@@ -35,3 +36,9 @@ def must_hold(condition: Condition, at: Callable[[Expr], Values]) -> Bools | np.
             term_must = term_must & ((values.data != 0) == wanted) & values.known
         must = must | term_must
     return must
+
+
+def condition_loads(nest: Nest) -> frozenset[str]:
+    """Loads of floating-point data that only branch conditions depend on."""
+    nodes = walk_all(nest.expressions())
+    return frozenset(str(node.data[0]) for node in nodes if node.kind == "load" and node.data[1] in ("double", "float"))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +34,25 @@ class Domain:
     size: int
     parent: npt.NDArray[np.int64] | None
     counter: npt.NDArray[np.int64]
+
+
+class Domains(Protocol):
+    """What knows the iterations of loops (`evaluate.Evaluation`)."""
+
+    def domain(self, loop: int) -> Domain | None: ...
+    def is_step(self, loop: int) -> bool: ...
+
+
+def counter_ranges(domains: Domains, atoms: Iterable[Expr]) -> dict[Expr, tuple[int, int]]:
+    """Smallest and largest number of the counters among some atoms, where they are known. O(iterations)."""
+    found = {}
+    for atom in atoms:
+        if atom.kind != "counter" or domains.is_step(atom.data[0]):
+            continue
+        domain = domains.domain(atom.data[0])
+        if domain is not None and domain.size:
+            found[atom] = int(domain.counter.min()), int(domain.counter.max())
+    return found
 
 
 def steps_around(nest: Nest, region: int) -> frozenset[int]:

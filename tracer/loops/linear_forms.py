@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import gcd
 
 from tracecut.ir.llvm import int_bits
 from tracecut.ir.loops.expressions import Expr
 
 Range = tuple[int, int]
 Fits = tuple[tuple["Linear", int, int], ...]
+Block = tuple[int, int, int, int]
+"""Bytes of an object: they lie in [low, high), the third number from one part to the next, the fourth of each part."""
 
 
 @dataclass(frozen=True)
@@ -166,3 +169,32 @@ def _requiring(form: Linear, inner: Linear, type: str, *, signed: bool) -> Linea
     low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
     bare = Linear(inner.const, inner.terms)
     return Linear(form.const, form.terms, (*form.fits, (bare, low, high)))
+
+
+def part_of_records(
+    terms: Mapping[Expr, int], ranges: Mapping[Expr, Range], const: int, read: Block, size: int
+) -> Block:
+    """The part of each record that is read where an inner loop walks a few fields of it: `a[i].near[k]`.
+
+    Args:
+        terms: atom → bytes from one of its numbers to the next. ranges: counter → smallest and largest number, of
+            those that are known. const: where the first byte lies if all atoms are 0.
+        read: what is known without looking at parts. size: bytes of the object.
+
+    Returns `read` where records have no such parts. O(atoms²).
+    """
+    low, high, _, width = read
+    rest = sorted(terms.items(), key=lambda item: abs(item[1]))
+    start, part = const, width
+    while len(rest) > 1:
+        step = gcd(*(factor for _, factor in rest[1:]))
+        factor, found = rest[0][1], ranges.get(rest[0][0])
+        if found is None or part + abs(factor) * (found[1] - found[0]) > step:
+            break
+        start += min(factor * found[0], factor * found[1])
+        part += abs(factor) * (found[1] - found[0])
+        rest = rest[1:]
+    step = gcd(*(factor for _, factor in rest))
+    first = low - (low - start) % max(1, step)
+    last = first + (high - width - first) // max(1, step) * step + part
+    return read if part >= step or first < 0 or last > size else (first, last, step, part)
