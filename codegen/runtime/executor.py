@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tracecut.codegen.schedule.plan.range_function import Outlined
-from tracecut.codegen.schedule.schedule import Blocks, Copy, Move, RegionSchedule, Schedule, Starts
+from tracecut.codegen.schedule.schedule import Blocks, Copy, Move, RegionSchedule, Renumbering, Schedule, Starts
 from tracecut.support.errors import ScheduleError
 from tracecut.tracer.runtime.binding import MAX_REDUCTIONS, MAX_SLOTS, OPERATORS, TYPES, Native, Plan
 from tracecut.tracer.runtime.buffers import Block
@@ -143,6 +143,23 @@ class Executor:
         for move, order in zip(self.schedule.moves, self._locals, strict=True):
             address = self.bases[move.object] + move.origin + move.stride * move.first
             self.native.permute(address, room, order, move.stride, threads=threads, scatter=back)
+            self.renumber(move, address, back=back)
+
+    def renumber(self, move: Move, address: int, *, back: bool) -> None:
+        """Give the indices in records that are moved their new numbers, or (`back`) the program's."""
+        numbers = self._orders if back else self._ranks
+        self._renumber(move.renumber, address, move.count, move.stride, numbers)
+
+    def _renumber(
+        self, fields: Sequence[Renumbering], address: int, count: int, stride: int, numbers: Sequence[Block]
+    ) -> None:
+        """Give index fields of records other numbers: `numbers` says which, space by space."""
+        for item in fields:
+            low = self.schedule.spaces[item.space].low + item.shift
+            high = low + self._orders[item.space].count
+            for offset in item.offsets:
+                places = (address + offset, count, stride, item.width)
+                self.native.renumber(*places, numbers[item.space], low, high, threads=self.threads)
 
     def order_of(self, move: Move) -> Block:
         """New order of the records of an array that is permuted, counted from its first."""
@@ -182,20 +199,7 @@ class Executor:
             if self._needs_old(region, number):
                 old = Block.room(data.count, data.width)
                 self.native.copy(old.address, data.address, data.bytes, threads=self.threads)
-            for item in copy.renumber:
-                space = self.schedule.spaces[item.space]
-                low = space.low + item.shift
-                for offset in item.offsets:
-                    self.native.renumber(
-                        data.address + offset,
-                        data.bytes // copy.stride,
-                        copy.stride,
-                        item.width,
-                        self._ranks[item.space],
-                        low,
-                        low + self._orders[item.space].count,
-                        threads=self.threads,
-                    )
+            self._renumber(copy.renumber, data.address, data.bytes // copy.stride, copy.stride, self._ranks)
         elif copy.mode == "offsets" and self._needs_old(region, number):
             old = self._filled(region, copy) if copy.pieces else self._old_offsets(region, copy)
         jobs, lengths = self._jobs[region.region], self._lengths[region.region]

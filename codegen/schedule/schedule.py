@@ -63,8 +63,21 @@ class Guard:
 
 
 @dataclass(frozen=True)
+class Renumbering:
+    """Index fields inside of records: values v = datum + shift become new datum + shift."""
+
+    offsets: tuple[int, ...]
+    width: int
+    space: int
+    shift: int
+
+
+@dataclass(frozen=True)
 class Move:
-    """An array that is permuted in place: records [first, first + count) of an object, in a space's order."""
+    """An array that is permuted in place: records [first, first + count) of an object, in a space's order.
+
+    `renumber`: index fields in these records, which get new values where they lie.
+    """
 
     object: int
     origin: int
@@ -73,16 +86,7 @@ class Move:
     count: int
     space: int
     shift: int
-
-
-@dataclass(frozen=True)
-class Renumbering:
-    """Index fields inside of a copy: values v = datum + shift become new datum + shift."""
-
-    offsets: tuple[int, ...]
-    width: int
-    space: int
-    shift: int
+    renumber: tuple[Renumbering, ...] = ()
 
 
 @dataclass(frozen=True)

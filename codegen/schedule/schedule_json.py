@@ -12,7 +12,7 @@ from . import schedule as sc
 
 TYPE_CHECKING = False  # as in `typing`
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
 
@@ -45,7 +45,9 @@ def schedule_out(schedule: sc.Schedule) -> dict[str, Any]:
         "method": schedule.method,
         "remark": schedule.remark,
         "spaces": [[space.low, space.high, list(space.cuts)] for space in schedule.spaces],
-        "moves": [_fields_out(move) for move in schedule.moves],
+        "moves": [
+            {**_fields_out(move), "renumber": [_fields_out(item) for item in move.renumber]} for move in schedule.moves
+        ],
         "regions": [
             {
                 "region": region.region,
@@ -91,7 +93,7 @@ def schedule_in(data: Mapping[str, Any], arrays: Mapping[str, Any]) -> sc.Schedu
     return sc.Schedule(
         whole(data["scope"]),
         spaces,
-        tuple(sc.Move(**{name: whole(value) for name, value in move.items()}) for move in data["moves"]),
+        tuple(_move_in(move) for move in data["moves"]),
         tuple(_region_in(item, arrays) for item in data["regions"]),
         guard_in(data["guard"]),
         str(data["method"]),
@@ -112,11 +114,20 @@ def _region_in(data: Mapping[str, Any], arrays: Mapping[str, Any]) -> sc.RegionS
     )
 
 
-def _copy_in(data: Mapping[str, Any]) -> sc.Copy:
-    renumber = tuple(
+def _move_in(data: Mapping[str, Any]) -> sc.Move:
+    numbers = {name: whole(value) for name, value in data.items() if name != "renumber"}
+    return sc.Move(**numbers, renumber=_renumber_in(data["renumber"]))
+
+
+def _renumber_in(data: Sequence[Mapping[str, Any]]) -> tuple[sc.Renumbering, ...]:
+    return tuple(
         sc.Renumbering(tuple(map(whole, item["offsets"])), *(whole(item[name]) for name in ("width", "space", "shift")))
-        for item in data["renumber"]
+        for item in data
     )
+
+
+def _copy_in(data: Mapping[str, Any]) -> sc.Copy:
+    renumber = _renumber_in(data["renumber"])
     numbers = {name: whole(data[name]) for name in ("object", "origin", "stride", "first", "count", "space", "shift")}
     mode, reverse, ends = str(data["mode"]), bool(data["reverse"]), bool(data["ends"])
     pieces = tuple(

@@ -2,7 +2,7 @@
 
 It shares no code with the scheduler and trusts nothing: each job once, orders that are permutations and respect
 their cuts, arrays that lie in their objects without overlap, indices that follow the data they point to
-(`numbering.py`), copies that hold what is read from them (`copies.py`), blocks that
+(`numbering.py`, `own_indices.py`), copies that hold what is read from them (`copies.py`), blocks that
 write no common data while they may run concurrently (`races.py`).
 """
 
@@ -14,13 +14,14 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 from tracecut.codegen.schedule.plan.range_function import Group
-from tracecut.codegen.schedule.schedule import Copy, RegionSchedule, Schedule
+from tracecut.codegen.schedule.schedule import Copy, Move, RegionSchedule, Schedule
 from tracecut.support.errors import ScheduleError
 from tracecut.tracer.legality.accesses import Accesses
 from tracecut.tracer.legality.memory import Object
 
 from .copies import check_copies
 from .numbering import check_numbers
+from .own_indices import check_own_indices
 
 WIDTHS = {"i8": 1, "i16": 2, "i32": 4, "i64": 8, "float": 4, "double": 8}
 MAX_BLOCKS = 1 << 14  # their numbers fit 16 bits beside two marks
@@ -62,6 +63,8 @@ def check_schedule(
     names = [region.region for region in schedule.regions]
     if len(set(names)) != len(names):
         raise ScheduleError("a region is scheduled twice")
+    if accesses is not None:
+        check_own_indices(schedule, objects, accesses)
     for region in schedule.regions:
         _region(schedule, region, objects)
         fixed = movable is not None and region.region not in movable
@@ -112,6 +115,7 @@ def _moves(schedule: Schedule, objects: Sequence[Object]) -> None:
             raise ScheduleError(f"object {move.object} is permuted in records of {move.stride} bytes")
         _inside("it permutes", objects, move.object, low, high)
         _closed(f"object {move.object} is permuted", schedule, move.space, move.first - move.shift, move.count)
+        _renumbered(f"object {move.object}", schedule, move)
         for other_low, other_high in taken.setdefault(move.object, []):
             if low < other_high and other_low < high:
                 raise ScheduleError(f"object {move.object} is permuted twice")
@@ -187,15 +191,20 @@ def _copy(name: str, schedule: Schedule, region: RegionSchedule, copy: Copy, obj
         raise ScheduleError(f"{name} copies {copy.count} records for {region.jobs.size} jobs")
     if copy.mode == "spaced":
         _closed(f"{name} copies", schedule, copy.space, copy.first - copy.shift, copy.count)
-    fields = sorted((offset, offset + item.width) for item in copy.renumber for offset in item.offsets)
-    if any(end > start for (_, end), (start, _) in itertools.pairwise(fields)):
-        raise ScheduleError(f"{name} renumbers a field twice")
     if copy.renumber and copy.mode == "offsets":
         raise ScheduleError(f"{name} renumbers starts of pieces")
-    for item in copy.renumber:
+    _renumbered(name, schedule, copy)
+
+
+def _renumbered(name: str, schedule: Schedule, records: Copy | Move) -> None:
+    """Index fields lie in their records, apart from each other, and any number of their space fits in."""
+    fields = sorted((offset, offset + item.width) for item in records.renumber for offset in item.offsets)
+    if any(end > start for (_, end), (start, _) in itertools.pairwise(fields)):
+        raise ScheduleError(f"{name} renumbers a field twice")
+    for item in records.renumber:
         if not 0 <= item.space < len(schedule.spaces) or item.width not in (1, 2, 4, 8):
             raise ScheduleError(f"{name} renumbers a field in an unknown way")
-        if any(offset < 0 or offset + item.width > copy.stride for offset in item.offsets):
+        if any(offset < 0 or offset + item.width > records.stride for offset in item.offsets):
             raise ScheduleError(f"{name} renumbers bytes outside of a record")
         space, limit = schedule.spaces[item.space], 1 << (8 * item.width - 1)
         if space.low + item.shift < -limit or space.high + item.shift > limit:

@@ -44,7 +44,7 @@ def check_numbers(
                     continue
                 # Several where its own address is one of several, and maybe some that no iteration takes.
                 reads = [read for read in accesses.by_site[str(atom.data[0])] if read.runs]
-                if not reads or not all(renumbered(region, objects, move.space, start, read) for read in reads):
+                if not reads or not all(_follows(schedule, region, objects, move.space, start, read) for read in reads):
                     raise ScheduleError(f"an index of {where} keeps its old numbers")
 
 
@@ -78,6 +78,19 @@ def renumbered(region: RegionSchedule, objects: Sequence[Object], space: int, st
         if any(item.space == space and item.shift == -start and place in item.offsets for item in copy.renumber):
             return True
     return False
+
+
+def _follows(
+    schedule: Schedule, region: RegionSchedule, objects: Sequence[Object], space: int, start: int, index: Access
+) -> bool:
+    """Whether an index has numbers of the space in a copy, or where it lies."""
+    return renumbered(region, objects, space, start, index) or any(
+        item.space == space and item.shift == -start and place in item.offsets
+        for move in schedule.moves
+        if objects[move.object] is index.object and index.form is not None
+        for place in [(index.form.const - index.object.base - move.origin) % move.stride]
+        for item in move.renumber
+    )
 
 
 def _check_views(

@@ -17,7 +17,7 @@ from tracecut.codegen.schedule.reduce_modes import FAST
 from tracecut.ir.ordering import Ordering
 from tracecut.support.arrays import Ints
 from tracecut.support.errors import UnsupportedError
-from tracecut.tracer.legality.access_patterns import DIRECT, Array
+from tracecut.tracer.legality.access_patterns import DIRECT
 from tracecut.tracer.legality.memory import Object
 
 from .cut_into_blocks import Share, Span, share_out, whole
@@ -119,7 +119,7 @@ def build_schedule(
         scope=plan.accesses.nest.root,
         spaces=tuple(sc.SpaceOrder(space.low, space.high, space.cuts, orders[space]) for space in spaces),
         moves=tuple(
-            _move(plan.arrays[place], places, number, shift)
+            _move(plan, place, places, number, shift)
             for number, space in enumerate(spaces)
             for place, shift in space.arrays.items()
         ),
@@ -188,9 +188,21 @@ def _follow(tied: Space, orders: dict[Space, Ints], region: int, jobs: Ints) -> 
     return True
 
 
-def _move(array: Array, places: Mapping[Object, int], space: int, shift: int) -> sc.Move:
+def _move(plan: ScopePlan, place: int, places: Mapping[Object, int], space: int, shift: int) -> sc.Move:
+    array = plan.arrays[place]
     low, high = array.touched
-    return sc.Move(places[array.object], array.origin, array.stride, low, high - low, space, shift)
+    known = (places[array.object], array.origin, array.stride, low, high - low)
+    return sc.Move(*known, space, shift, _renumberings(plan.spaces, place))
+
+
+def _renumberings(spaces: Sequence[Space], place: int) -> tuple[sc.Renumbering, ...]:
+    """The index fields of an array that get new values."""
+    return tuple(
+        sc.Renumbering(found.offsets, found.width, number, item.fields[found])
+        for number, item in enumerate(spaces)
+        for found in item.fields
+        if found.array == place
+    )
 
 
 def _region(
@@ -281,12 +293,7 @@ def _copy(plan: ScopePlan, use: RegionUse, jobs: int, spaces: list[Space], place
     elif use.mode == "spaced":
         space = next(number for number, item in enumerate(spaces) if use.array in item.copies)
         shift = spaces[space].copies[use.array]
-    renumber = tuple(
-        sc.Renumbering(found.offsets, found.width, number, item.fields[found])
-        for number, item in enumerate(spaces)
-        for found in item.fields
-        if found.array == use.array and use.mode != "offsets"
-    )
+    renumber = () if use.mode == "offsets" else _renumberings(spaces, use.array)
     return sc.Copy(
         use.mode,
         places[array.object],

@@ -18,6 +18,7 @@ from tracecut.tracer.legality.accesses import Accesses
 from .access_modes import find_uses, holds_anywhere
 from .offset_union_find import Shifts
 from .order_free_loops import Companion, examine
+from .own_indices import renumbers_in_place
 from .scope_facts import Facts, block_ends, find_facts, other_end
 from .scope_plan import Field, RegionUse, ScopePlan, Space
 
@@ -316,7 +317,7 @@ class _Planner:
                 assert domain is not None
                 edges |= {-shift, domain.size - shift}
             for found in fields:
-                self._check_field(found, uses)
+                self._check_field(found, uses, moved)
             for place, shift in copies.items():
                 low, high = self.arrays[place].touched
                 edges |= {low - shift, high - shift}
@@ -340,8 +341,10 @@ class _Planner:
                 if name is not None and name in space.fields and not holds_anywhere(self.accesses, array, pattern):
                     self.facts.frozen.add(name)
 
-    def _check_field(self, found: Field, uses: Mapping[int, list[RegionUse]]) -> None:
-        """A renumbered index is read from copies alone, by every region that reads it."""
+    def _check_field(self, found: Field, uses: Mapping[int, list[RegionUse]], moved: Mapping[int, None]) -> None:
+        """A renumbered index is read from copies alone, by every region that reads it; or it moves with its record."""
+        if renumbers_in_place(self.facts, found, moved):
+            return
         for members in uses.values():
             for use in members:
                 if use.array == found.array and use.mode not in ("direct", "segment", "plain"):

@@ -87,7 +87,14 @@ class Facts:
     def is_index_copy(self, place: int) -> bool:
         """Whether an array holds index fields and is only read: regions use copies of it."""
         holds = any(found.array == place for found in self.fields.values())
-        return holds and not self.arrays[place].written
+        return holds and not self.arrays[place].written and not self.leads_to_itself(place)
+
+    def leads_to_itself(self, place: int) -> bool:
+        """Whether the records of an array are walked, and hold the numbers of others of them."""
+        patterns = self.arrays[place].patterns
+        picked = {str(pattern.major.data[0]) for pattern in patterns if pattern.kind == INDIRECT and pattern.major}
+        fields = {self.fields[name].array for name in picked if name in self.fields}
+        return place in fields and any(pattern.kind == DIRECT for pattern in patterns)
 
 
 def find_facts(accesses: Accesses, regions: Sequence[int], movable: frozenset[int]) -> Facts:
