@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from tracecut.codegen.schedule.schedule import Copy, RegionSchedule, Schedule
+from tracecut.codegen.schedule.schedule import Copy, Move, RegionSchedule, Schedule
 from tracecut.support.arrays import Ints, Longs
 
 Bytes = npt.NDArray[np.uint8]
@@ -45,7 +45,22 @@ def moved_object(schedule: Schedule, number: int, data: Bytes) -> Bytes:
         low = move.origin + move.stride * move.first
         order = local_order(schedule, move.space, move.first, move.count, move.shift)
         records_at(made, low, move.stride, move.count)[:] = records_at(data, low, move.stride, move.count)[order]
+        _renumber(schedule, move, made, back=False)
     return made
+
+
+def _renumber(schedule: Schedule, move: Move, data: Bytes, *, back: bool) -> None:
+    """Give the indices in records that are moved their new numbers, or (`back`) the program's."""
+    low = move.origin + move.stride * move.first
+    part = data[low : low + move.stride * move.count]
+    for item in move.renumber:
+        space = schedule.spaces[item.space]
+        numbers = np.append(space.order if back else np.argsort(space.order), 0).astype(np.int64)
+        for offset in item.offsets:
+            values = field_at(part, move.stride, offset, item.width)
+            places = values.astype(np.int64) - item.shift - space.low
+            known = (places >= 0) & (places < space.order.size)
+            values[:] = np.where(known, numbers[np.where(known, places, -1)] + item.shift + space.low, values)
 
 
 def copied(schedule: Schedule, region: RegionSchedule, copy: Copy, data: Sequence[Bytes]) -> Bytes:
@@ -158,4 +173,5 @@ def restored_object(schedule: Schedule, number: int, data: Bytes) -> Bytes:
         low = move.origin + move.stride * move.first
         order = local_order(schedule, move.space, move.first, move.count, move.shift)
         records_at(made, low, move.stride, move.count)[order] = records_at(data, low, move.stride, move.count)
+        _renumber(schedule, move, made, back=True)
     return made

@@ -258,10 +258,10 @@ class Kernel:
 
     def _check_loads(self, what: str, wanted: KernelArray, data: Bytes) -> None:
         """Indices that are read from an object of the program are those that the schedule was made for."""
-        moved = [move for move in self.host.moves if move.object == wanted.object]
+        moved = [move for move in self.host.moves if move.object == wanted.object and not move.renumber]
         for load in self.host.guard.loads:
             if load.object != wanted.object or any(_meet(load, move) for move in moved):
-                continue  # what moves is no index: these have copies
+                continue  # what moves is no index: these have copies, or new numbers where they lie
             size = load.stride * (load.count - 1) + load.width if load.count else 0
             for byte in range(load.width):
                 place = slice(load.offset + byte, load.offset + size, load.stride)

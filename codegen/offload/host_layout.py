@@ -53,6 +53,7 @@ class HostLayout:
                 low = move.origin + move.stride * move.first
                 to, start = int(target.ctypes.data) + low, int(source.ctypes.data) + low
                 self.native.move(to, start, order, move.stride, threads=self.threads, scatter=back)
+                self._executor.renumber(move, to, back=back)
 
     def copy(self, region: RegionSchedule, number: int, *, old: bool) -> Block:
         """A region's copy with new numbers, or `old` ones; the same block while its source is the same. O(bytes)."""
