@@ -27,6 +27,7 @@ PROGRAMS = [
     "pointers",
     "flags",
     "checks",
+    "nodes",
 ]
 REFUSED = re.compile(
     r"tracecut: scope (\d+): (?:an index array of \d+ entries has other values|"

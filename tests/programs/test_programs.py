@@ -55,6 +55,7 @@ EXITS = {  # how many parts run seldom; where that is said by the last word: fur
     "pagerank_push": (0, []),
     "pagerank_vectors": (0, []),
     "particles_in_cells": (0, []),
+    "nodes_near": (0, []),
     "objects_pointed": (1, ["1", "2", "7", "100"]),
     "observers": (0, ["shared"]),
     "lattice_rows": (0, ["shared"]),
@@ -78,7 +79,7 @@ STAYS = {"cell_list", "fem_assembly", "image_warp", "particles_in_cells"}  # job
 
 # Programs that compute with indices, or with other whole numbers that may be some: those are read with old numbers.
 COMPUTES = frozenset(
-    "cell_list fem_assembly jacobi_arrays links_pairs observers rows_allocated rows_counted rows_ended "
+    "cell_list fem_assembly jacobi_arrays links_pairs nodes_near observers rows_allocated rows_counted rows_ended "
     "rows_growing".split()
 )
 
