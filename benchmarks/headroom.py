@@ -1,8 +1,8 @@
 """What the programs of `tests/programs` gain of what a good numbering would give.
 
 `python benchmarks/headroom.py -o benchmarks/results/headroom.json` takes about an hour and a half; `--inputs` picks
-some (the rows of the others stay as they are in the file). A program is optimized with its data numbered at random; then
-it is run three ways, interleaved: as `cc -O3` builds it, as tracecut reschedules it, and as `cc -O3` builds it with the
+some (the rows of the others stay in the file as they are). A program is optimized with its data numbered at random; it
+is then run in three ways, in turns: as `cc -O3` builds it, as tracecut reschedules it, and as `cc -O3` does with its
 data numbered well. CPU seconds of whole programs on one thread are compared, everything that tracecut adds included.
 The share of the headroom is (random - tracecut) / (random - natural): 1 where a bad numbering costs nothing any more.
 
