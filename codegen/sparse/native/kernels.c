@@ -107,7 +107,9 @@ struct tiled_job {
 #define INDEX u32
 #include "sliced_build.h"
 #include "orders.h"
+#include "both_products.h"
 #undef INDEX
 #define INDEX u64
 #include "sliced_build.h"
 #include "orders.h"
+#include "both_products.h"
