@@ -15,6 +15,7 @@ typedef uint8_t u8;
 typedef uint16_t u16;
 typedef uint32_t u32;
 typedef uint64_t u64;
+typedef int64_t i64;
 
 /* What `sliced.h` says, without the values. `count` rows are in slices. */
 struct sliced {
@@ -108,8 +109,20 @@ struct tiled_job {
 #include "sliced_build.h"
 #include "orders.h"
 #include "both_products.h"
+#define WALKS 1
+#include "walks.h"
+#define WALKS 4
+#include "walks.h"
+#define WALKS 8
+#include "walks.h"
 #undef INDEX
 #define INDEX u64
 #include "sliced_build.h"
 #include "orders.h"
 #include "both_products.h"
+#define WALKS 1
+#include "walks.h"
+#define WALKS 4
+#include "walks.h"
+#define WALKS 8
+#include "walks.h"
