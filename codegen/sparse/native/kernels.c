@@ -31,7 +31,7 @@ struct tiled {
     const u64 *first_rows, *head_starts, *row_starts, *starts;
     const u32 *heads;
     const u16 *rows, *columns;
-    u64 shift;
+    u64 shift, one;
 };
 
 /* What `tiled_build.h` fills, and the room that it works in: for the entries of one block, and the rows of one. */
