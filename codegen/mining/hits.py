@@ -10,6 +10,7 @@ from tracecut.codegen.sparse.row_threads import usable
 from tracecut.support.arrays import Floats
 from tracecut.support.errors import ArgumentError
 
+from .both_products import both_products, piece_count
 from .in_links import Gathered, by_degree, cut, gathered, renumbered
 from .iterations import NOWHERE, Bounds, check_bounds, distribution, operator_for, run_step
 from .lanczos import top_vector
@@ -37,7 +38,8 @@ def hits(
     """Hubs and authorities: h = A a and a = Aᵀ h, each scaled to the sum 1.
 
     One iteration makes both products, each from the newest scores of the other. That gives the scores of two iterations
-    on the stacked matrix of the seed, in which both are computed side by side, for the same number of products.
+    on the stacked matrix of the seed, in which both are computed side by side, for the same number of products. Where
+    there are at least eight links for each node, both come from one sweep over the links, which are not turned.
 
     Args:
         start: the first hub scores: node → score, or an array (n). None: uniform.
@@ -64,8 +66,27 @@ def hits(
         raise ArgumentError("the graph has no links, from which hubs and authorities could follow")
     hubs = np.full(n, 1.0 / n) if start is None else distribution("start", start, links)
     if operator is None:
-        return _gathered_scores(links, hubs, bounds)
+        pieces = piece_count(links)
+        return _gathered_scores(links, hubs, bounds) if pieces < 2 else _both_scores(links, hubs, bounds, pieces)
     return _operator_scores(links, operator_for(operator, n), hubs, bounds)
+
+
+def _both_scores(links: Links, hubs: Floats, bounds: Bounds, pieces: int) -> tuple[Scores, Scores]:
+    """One sweep over the links an iteration: its products are A x and what Aᵀ makes of it, for the next one."""
+    both = both_products(by_largest(links), pieces)
+    scale, threads, fresh = _scaling(both.graph, bounds), bounds.threads, np.empty_like(hubs)
+    both.begin(hubs, threads)
+    total = both.join(1.0, threads)
+    iteration, residual = 0, np.inf
+    while True:
+        weight = both.sweep(1.0 / total, fresh, threads) if LEAST < total < np.inf else 0.0
+        _check_weight(weight, "start")
+        residual = scale(fresh, 1.0 / weight, hubs)
+        hubs, fresh = fresh, hubs
+        iteration += 1
+        if residual < bounds.tol or iteration == bounds.max_iter:
+            return _found(links, hubs, both.x() * (1.0 / total), (iteration, residual), bounds)
+        total = both.join(1.0 / weight, threads)
 
 
 def _gathered_scores(links: Links, hubs: Floats, bounds: Bounds) -> tuple[Scores, Scores]:
@@ -155,14 +176,25 @@ def _iterate(
     while iteration < bounds.max_iter and not residual < bounds.tol:
         total = product(True, hubs, 1.0, authorities)
         weight = product(False, authorities, 1.0 / total, fresh) if LEAST < total < np.inf else 0.0
-        if not 0 < weight < np.inf:
-            raise ArgumentError(f"{source} gives no node that has links a score, so that none follows for any other")
+        _check_weight(weight, source)
         residual = scale(fresh, 1.0 / weight, hubs)
         hubs, fresh = fresh, hubs
         iteration += 1
     authorities *= 1.0 / total
-    found = [Scores(values[places], iteration, residual, links.nodes) for values in (hubs, authorities)]
-    if not residual < bounds.tol:
+    return _found(links, hubs[places], authorities[places], (iteration, residual), bounds)
+
+
+def _check_weight(weight: float, source: str) -> None:
+    if not 0 < weight < np.inf:
+        raise ArgumentError(f"{source} gives no node that has links a score, so that none follows for any other")
+
+
+def _found(
+    links: Links, hubs: Floats, authorities: Floats, last: tuple[int, float], bounds: Bounds
+) -> tuple[Scores, Scores]:
+    """last: the iterations, and the last one's residual. Raises ConvergenceError."""
+    found = [Scores(values, *last, links.nodes) for values in (hubs, authorities)]
+    if not last[1] < bounds.tol:
         error = unless_converged("HITS", found[0], bounds.tol)
         error.last = (found[0], found[1])
         raise error

@@ -36,6 +36,10 @@ class Bounds:
         total = sums.sum(axis=0)
         return np.asarray(np.sqrt(total) if self.norm == NORMS["l2"] else total)
 
+    def norm_of(self, change: Floats) -> Floats:
+        """The norm of each column."""
+        return self.length(change * change if self.norm == NORMS["l2"] else np.abs(change))
+
 
 def check_bounds(tol: float, norm: str, max_iter: int, device: str, threads: int | None) -> Bounds:
     """Raises ArgumentError naming the argument, what it is and what was expected."""

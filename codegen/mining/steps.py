@@ -12,7 +12,6 @@ from numba import njit
 # Sums may be taken in any order: then several are under way at a time, and entries are gathered by vector instructions.
 FAST = {"reassoc", "nsz", "contract"}
 L1, L2, LARGEST = range(3)
-TOGETHER = 4  # columns of one sweep: two in a cache line leave room for most nodes in the cache
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -95,48 +94,3 @@ def scale_step(first: int, last: int, cuts: Any, y: Any, factor: float, x: Any, 
             y[v] *= factor
             moved = change(norm, moved, y[v] - x[v])
         sums[block, 0] = moved
-
-
-@njit(cache=True, nogil=True, fastmath=FAST)
-def gather_many(offsets: Any, sources: Any, weights: Any, x: Any, row: Any, y: Any) -> None:
-    """As `gather`, for the TOGETHER columns of x; the sums go to the row of y."""
-    for q in range(TOGETHER):
-        y[row, q] = 0.0
-    for k in range(offsets[row], offsets[row + 1]):
-        source = sources[k]
-        for q in range(TOGETHER):
-            y[row, q] += x[source, q] if weights is None else weights[k] * x[source, q]
-
-
-@njit(cache=True, nogil=True)
-def walk_step(
-    first: int,
-    last: int,
-    cuts: Any,
-    graph: Any,
-    shares: Any,
-    fresh: Any,
-    degrees: Any,
-    starts: Any,
-    numbers: Any,
-    sums: Any,
-) -> None:
-    """A step of TOGETHER random walks with restart: z = (c A z + (1 − c) e) / degree, with z = r / degree.
-
-    shares, fresh: float64 (n, TOGETHER), the old and the new z; `fresh` holds A z where `graph` has no offsets.
-    degrees: weights of the links of each node; what has none keeps z = 0. starts: int64 (TOGETHER), where each walk
-    starts, -1 for none. numbers: c and the norm. sums: (blocks, TOGETHER), norms of the changes of r.
-    """
-    offsets, sources, weights = graph
-    c, norm = numbers
-    for block in range(first, last):
-        sums[block, :] = 0.0
-        for v in range(cuts[block], cuts[block + 1]):
-            if offsets.size:
-                gather_many(offsets, sources, weights, shares, v, fresh)
-            degree = degrees[v]
-            inverse = 1.0 / degree if degree > 0.0 else 0.0
-            for q in range(TOGETHER):
-                score = c * fresh[v, q] + ((1.0 - c) if starts[q] == v and degree > 0.0 else 0.0)
-                sums[block, q] = change(norm, sums[block, q], score - shares[v, q] * degree)
-                fresh[v, q] = score * inverse

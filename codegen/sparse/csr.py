@@ -67,6 +67,16 @@ class Csr:
         """Bytes of the three arrays."""
         return self.offsets.nbytes + self.columns.nbytes + self.values.nbytes
 
+    @cached_property
+    def one_value(self) -> bool:
+        """Whether there are several entries, all with the same bits; found once. O(entries)."""
+        if self.entries < 2:
+            return False
+        words = self.values.view(np.uint64 if self.values.itemsize % 8 == 0 else np.uint32)
+        bits = words.reshape(self.entries, -1)
+        few = bits[:64]  # where most matrices differ
+        return bool((few == bits[0]).all()) and bool((bits == bits[0]).all())
+
     def __repr__(self) -> str:
         return f"<Csr {self.shape[0]} × {self.shape[1]}, {self.entries} entries of {self.values.dtype}>"
 

@@ -216,7 +216,8 @@ def _tiled(matrix: Csr, order: MatrixOrder, misses: XMisses, costs: FormCosts) -
     lengths[:most] = found[:most]
     lengths[CAP] = found[most + 1] / CAP  # long ones cost by the entry, and two mispredictions
     share = matrix.entries / max(1, seen)
-    held = int(matrix.entries * (value.itemsize + 2) + 2 * share * float(lengths[:most].sum()))
+    size = 0 if matrix.one_value else value.itemsize
+    held = int(matrix.entries * (size + 2) + 2 * share * float(lengths[:most].sum()))
     blocks = max(1, matrix.entries // block_entries(matrix.entries), rows // ROWS)
     lines = cols * value.itemsize // LINE
     # Each block loads the lines of x that it touches once more, at most those that would be missed without tiles;

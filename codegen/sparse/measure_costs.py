@@ -101,7 +101,8 @@ def _matrix(entries: int, columns: int, lengths: Array, dtype: np.dtype[Any]) ->
     count = max(1, round(entries / lengths.mean()))
     offsets = np.concatenate([[0], np.cumsum(np.resize(lengths, count))]).astype(np.int32)
     places = random.integers(0, columns, offsets[-1], dtype=np.int32)
-    return Csr(offsets, places, np.ones(offsets[-1], dtype), (count, columns))
+    values = np.resize(np.array([1, 2], dtype), offsets[-1])  # of a single one there would be none to read
+    return Csr(offsets, places, values, (count, columns))
 
 
 def _seconds(name: str, matrix: Csr) -> float:

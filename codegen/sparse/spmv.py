@@ -50,7 +50,8 @@ def spmv(
         dtype: float32, float64, complex64 or complex128: what products are computed in, whatever the type of x. None:
             A's own, float64 for whole numbers.
         method: `"auto"`, or the form to use: `"csr"` (compressed rows), `"csr-vector"` (several entries of a row at a
-            time), `"sliced"` (rows of equal length side by side), `"tiled"` (the same in tiles of columns).
+            time), `"sliced"` (rows of equal length side by side), `"tiled"` (the same in tiles of columns; where all
+            values of A are the same, it holds one of them, and products have the same bits).
         order: `"auto"`, or the order of rows and columns: `"natural"`, `"rcm"` (square matrices), `"degree"`, `"spac"`
             (seconds for a million entries). In another order each call moves x and y; `SparseOperator.permuted` takes
             vectors that stay in it.

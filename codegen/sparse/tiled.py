@@ -3,7 +3,7 @@
 Where the columns of a row lie anywhere and x is larger than the second-level cache, most elements of x come from
 beyond it. Blocks of rows are therefore multiplied tile by tile (TileSpMV §3.1; Buluç et al. 2009): within one, columns
 and rows take 16 bits. Rows of equal length there stand side by side in slices, so that no end of a row is mispredicted
-and nothing is padded.
+and nothing is padded. Where all values are the same there is one of them: two bytes an entry are left to read.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class _Struct(ctypes.Structure):
     _fields_ = (
         *((name, ctypes.c_void_p) for name in ("first_rows", "head_starts", "row_starts", "starts")),
         *((name, ctypes.c_void_p) for name in ("heads", "rows", "columns")),
-        ("shift", ctypes.c_uint64),
+        *((name, ctypes.c_uint64) for name in ("shift", "one")),
     )
 
 
@@ -64,7 +64,8 @@ class Tiled:
         head_starts, row_starts, starts: int64 (blocks + 1), where its parts of `heads`, `rows`, `values` begin.
         heads: uint32 (any), what the cells of a block hold; see `native/tiled.h`.
         rows: uint16 (any), the row of each long row, lane of a slice, and single entry, counted from the block's first.
-        columns: uint16 (entries), counted from the tile's first one. values: (entries).
+        columns: uint16 (entries), counted from the tile's first one.
+        values: (entries), or (1) where all are the same: products have the same bits as if each were there.
         origin: int64 (entries), entries of the compressed rows, where they were asked for. Products do not read it.
     """
 
@@ -83,7 +84,7 @@ class Tiled:
 
     @property
     def entries(self) -> int:
-        return self.values.size
+        return self.columns.size
 
     @property
     def padding(self) -> float:
@@ -136,16 +137,17 @@ class Tiled:
         head_starts, row_starts, starts = (np.zeros(blocks + 1, np.int64) for _ in range(3))
         heads = np.empty(_most_heads(min(blocks * tiles, entries), entries, lanes_of(value)), np.uint32)
         rows, columns = np.empty(entries, np.uint16), aligned(entries, np.dtype(np.uint16))
-        values, came = aligned(entries, value), np.empty(entries, np.int64) if origin else None
+        one, came = matrix.one_value, np.empty(entries, np.int64) if origin else None
+        values = matrix.values[:1].copy() if one else aligned(entries, value)
         room = [np.empty(size, np.uint32) for size in (most, ROWS, ROWS, ROWS)]
         cells = (np.empty(most if origin else 0, np.int64), np.empty(most, np.uint16), np.empty(most, np.uint16))
-        held, tile_starts = np.empty(most, value), np.empty(tiles + 1, np.int64)
+        held, tile_starts = np.empty(0 if one else most, value), np.empty(tiles + 1, np.int64)
         job = _Job(
             *addresses(first_rows, order, numbers, head_starts, row_starts, starts, came, heads, rows, columns),
             *(shift, *addresses(tile_starts, *cells, *room)),
         )
         call = native("tiled_build", "nnnpppppp", value, index)
-        given = addresses(matrix.offsets, matrix.columns, matrix.values, held, values)
+        given = addresses(matrix.offsets, matrix.columns, matrix.values, held, None if one else values)
         used = call(blocks, tiles, lanes_of(value), ctypes.addressof(job), *given)
         return cls(
             *(matrix.shape, index, shift, first_rows, head_starts, row_starts, starts),
@@ -165,7 +167,12 @@ class Tiled:
         columns = np.concatenate([none, *(part[1] for part in places)]) + self.columns
         to = np.argsort(rows, kind="stable") if self.origin is None else np.argsort(self.origin)
         offsets = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=self.shape[0]))])
-        return Csr(offsets.astype(self.index), columns[to].astype(self.index), self.values[to], self.shape)
+        return Csr(
+            offsets.astype(self.index),
+            columns[to].astype(self.index),
+            np.broadcast_to(self.values, to.shape)[to],
+            self.shape,
+        )
 
     def _cell_places(self, block: int) -> tuple[Longs, Longs]:
         """The row of each entry of a block, and the first column of its tile."""
@@ -193,7 +200,7 @@ class Tiled:
     @cached_property
     def _struct(self) -> _Struct:
         arrays = (self.first_rows, self.head_starts, self.row_starts, self.starts, self.heads, self.rows, self.columns)
-        return _Struct(*addresses(*arrays), self.shift)
+        return _Struct(*addresses(*arrays), self.shift, self.values.size < self.entries)
 
     @cached_property
     def _single(self) -> tuple[Callable[..., int], int, int]:

@@ -15,6 +15,7 @@ typedef uint8_t u8;
 typedef uint16_t u16;
 typedef uint32_t u32;
 typedef uint64_t u64;
+typedef int64_t i64;
 
 /* What `sliced.h` says, without the values. `count` rows are in slices. */
 struct sliced {
@@ -30,7 +31,7 @@ struct tiled {
     const u64 *first_rows, *head_starts, *row_starts, *starts;
     const u32 *heads;
     const u16 *rows, *columns;
-    u64 shift;
+    u64 shift, one;
 };
 
 /* What `tiled_build.h` fills, and the room that it works in: for the entries of one block, and the rows of one. */
@@ -107,7 +108,21 @@ struct tiled_job {
 #define INDEX u32
 #include "sliced_build.h"
 #include "orders.h"
+#include "both_products.h"
+#define WALKS 1
+#include "walks.h"
+#define WALKS 4
+#include "walks.h"
+#define WALKS 8
+#include "walks.h"
 #undef INDEX
 #define INDEX u64
 #include "sliced_build.h"
 #include "orders.h"
+#include "both_products.h"
+#define WALKS 1
+#include "walks.h"
+#define WALKS 4
+#include "walks.h"
+#define WALKS 8
+#include "walks.h"

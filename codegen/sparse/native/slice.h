@@ -1,7 +1,8 @@
-/* The sums of one slice, by the type COLUMN of its columns, and whether all of them are finite. Elements of x are loaded
+/* The sums of one slice, by the type COLUMN of its columns, and whether all of them are finite. With `one` there is a
+   single value for all entries; the sums have the same bits. Elements of x are loaded
    one by one: gather instructions are slower for so few of them, and on many processors always. */
 static inline int NAMED(slice, VALUE, COLUMN)(u64 from, u64 to, const COLUMN *columns, const VALUE *values,
-                                               const VALUE *x, VALUE *sums)
+                                               const VALUE *x, VALUE *sums, int one)
 {
 #ifdef FOUR
     FOUR s[LANES / 4];
@@ -9,7 +10,8 @@ static inline int NAMED(slice, VALUE, COLUMN)(u64 from, u64 to, const COLUMN *co
         s[g] = 0;
     for (; from < to; from += LANES, columns += LANES) {
         /* What comes after the slice, too: read once, it need not push x out of the nearest cache. */
-        __builtin_prefetch(values + from + 1024 / sizeof(VALUE), 0, 0);
+        if (!one)
+            __builtin_prefetch(values + from + 1024 / sizeof(VALUE), 0, 0);
         __builtin_prefetch(columns + 512 / sizeof(COLUMN), 0, 0);
 #pragma clang loop unroll(full)
         for (int g = 0; g < LANES / 4; g++) {
@@ -20,7 +22,8 @@ static inline int NAMED(slice, VALUE, COLUMN)(u64 from, u64 to, const COLUMN *co
 #else
             u64 a = (u32)at[0], b = at[0] >> 32, c = (u32)at[1], d = at[1] >> 32;
 #endif
-            s[g] += *(const FOUR *)(values + from + 4 * g) * (FOUR){x[a], x[b], x[c], x[d]};
+            FOUR own = one ? (FOUR)*values : *(const FOUR *)(values + from + 4 * g);
+            s[g] += own * (FOUR){x[a], x[b], x[c], x[d]};
         }
     }
     FOUR none = 0; /* times zero, what is not finite is NaN */
@@ -34,7 +37,7 @@ static inline int NAMED(slice, VALUE, COLUMN)(u64 from, u64 to, const COLUMN *co
         sums[l] = 0;
     for (; from < to; from += LANES, columns += LANES)
         for (int l = 0; l < LANES; l++)
-            sums[l] += MUL(values[from + l], x[columns[l]]);
+            sums[l] += MUL(values[one ? 0 : from + l], x[columns[l]]);
     VALUE none = 0;
     for (int l = 0; l < LANES; l++)
         none += sums[l] * (VALUE)0;

@@ -22,8 +22,8 @@ void NAMED(sliced_times, VALUE, u32)(u64 first, u64 last, const struct sliced *a
         const VALUE *x = all + a->bases[i];
         VALUE sums[LANES];
         int small = a->column_starts[i + 1] - at == to - from;
-        int finite = small ? NAMED(slice, VALUE, u16)(from, to, narrow, values, x, sums)
-                           : NAMED(slice, VALUE, u32)(from, to, (const u32 *)narrow, values, x, sums);
+        int finite = small ? NAMED(slice, VALUE, u16)(from, to, narrow, values, x, sums, 0)
+                           : NAMED(slice, VALUE, u32)(from, to, (const u32 *)narrow, values, x, sums, 0);
         const u32 *rows = a->rows + i * LANES;
         const u8 *lengths = a->lengths + i * LANES;
         if (__builtin_expect(!finite, 0)) /* padding times infinity is NaN where there is no entry: sum again without */

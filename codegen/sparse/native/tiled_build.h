@@ -1,7 +1,7 @@
 /* From compressed rows to tiles of columns, by the value and the index type of the matrix. */
 
 /* Fills the blocks one after the other; returns the heads. For each block its entries are put in the order of tiles, row
-   by row; then the rows of each cell in the order of their lengths there. */
+   by row; then the rows of each cell in the order of their lengths there. Without `found` values are left out. */
 u64 NAME(tiled_build)(u64 blocks, u64 tiles, u64 lanes, const struct tiled_job *job, const INDEX *offsets,
                       const INDEX *columns, const VALUE *values, VALUE *room, VALUE *found)
 {
@@ -35,13 +35,14 @@ u64 NAME(tiled_build)(u64 blocks, u64 tiles, u64 lanes, const struct tiled_job *
         }
         for (u64 i = 0; i < size; i++) {
             u64 row = job->order ? job->order[begin + i] : begin + i;
-            if (job->order && i + 12 < size)
+            if (job->order && found && i + 12 < size)
                 __builtin_prefetch(values + offsets[job->order[begin + i + 12]]);
             for (u64 k = offsets[row]; k < offsets[row + 1]; k++) {
                 u64 column = job->moved[filled++], to = job->tile_starts[column >> shift]++;
                 job->cell_rows[to] = (u16)i;
                 job->cell_columns[to] = (u16)(column & mask);
-                room[to] = values[k];
+                if (found)
+                    room[to] = values[k];
                 if (job->origin)
                     job->cell_entries[to] = k;
             }
@@ -82,7 +83,8 @@ u64 NAME(tiled_build)(u64 blocks, u64 tiles, u64 lanes, const struct tiled_job *
                 job->rows[listed++] = job->cell_rows[first];
                 for (u64 k = first; k < first + job->run_lengths[i]; k++, done++) {
                     job->columns[done] = job->cell_columns[k];
-                    found[done] = room[k];
+                    if (found)
+                        found[done] = room[k];
                     if (job->origin)
                         job->origin[done] = job->cell_entries[k];
                 }
@@ -108,7 +110,8 @@ u64 NAME(tiled_build)(u64 blocks, u64 tiles, u64 lanes, const struct tiled_job *
                     for (u64 k = 0; k < length; k++)
                         for (u64 l = 0; l < lanes; l++, done++) {
                             job->columns[done] = job->cell_columns[firsts[l] + k];
-                            found[done] = room[firsts[l] + k];
+                            if (found)
+                                found[done] = room[firsts[l] + k];
                             if (job->origin)
                                 job->origin[done] = job->cell_entries[firsts[l] + k];
                         }
@@ -119,7 +122,8 @@ u64 NAME(tiled_build)(u64 blocks, u64 tiles, u64 lanes, const struct tiled_job *
                 for (u64 k = first; k < first + job->run_lengths[i]; k++, done++, single++) {
                     job->rows[listed++] = job->cell_rows[first];
                     job->columns[done] = job->cell_columns[k];
-                    found[done] = room[k];
+                    if (found)
+                        found[done] = room[k];
                     if (job->origin)
                         job->origin[done] = job->cell_entries[k];
                 }

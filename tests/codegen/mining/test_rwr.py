@@ -11,7 +11,7 @@ from scipy.sparse.linalg import aslinearoperator
 from tracecut.codegen.mining.rwr import rwr
 from tracecut.support.errors import ArgumentError, ConvergenceError
 
-from .reference import as_networkx, exact_pagerank, random_graph
+from .reference import as_networkx, exact_pagerank, random_graph, transition
 
 pytestmark = pytest.mark.quick
 
@@ -57,9 +57,37 @@ def test_equals_networkx() -> None:
 
 def test_threads_and_other_queries_change_no_bit() -> None:
     matrix = random_graph(20_000, 200_000, 3)
-    one, many = rwr(matrix, [5, 7], threads=1), rwr(matrix, [5, 7], threads=4)
+    queries = list(range(5, 25))  # three rounds of eight seats, then fewer seats
+    one, many = rwr(matrix, queries, threads=1), rwr(matrix, queries, threads=4)
     assert np.array_equal(one.values, many.values)
-    assert np.allclose(rwr(matrix, 5).values[:, 0], one.values[:, 0], atol=2e-6)
+    alone = [rwr(matrix, query) for query in queries]
+    assert np.array_equal(np.hstack([each.values for each in alone]), one.values)
+    assert one.iterations == max(each.iterations for each in alone) > min(each.iterations for each in alone)
+    assert one.residual == max(each.residual for each in alone)
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2", "max"])
+def test_each_walk_ends_by_its_own_norm(norm: str) -> None:
+    """Beside a plain loop for each query: the same steps, residuals and scores."""
+    matrix = random_graph(60, 300, 7)
+    own = matrix.toarray()
+    both, order = np.maximum(own, own.T), {"l1": 1, "l2": 2, "max": np.inf}[norm]
+    walk, _ = transition(both)
+    queries = np.flatnonzero(both.sum(axis=1))[:11].tolist()
+    found, steps, residuals = rwr(matrix, queries, norm=norm, tol=1e-3), [], []
+    for i, query in enumerate(queries):
+        e = np.zeros(60)
+        e[query] = 1
+        r, change, count = e, np.inf, 0
+        while not change < 1e-3:
+            before, r = r, 0.9 * walk.T @ r + 0.1 * e
+            change, count = float(np.linalg.norm(r - before, order)), count + 1
+        assert np.abs(found.values[:, i] - r).max() < 1e-14
+        steps.append(count)
+        residuals.append(change)
+    assert found.iterations == max(steps) > min(steps) and np.isclose(found.residual, max(residuals))
+    other = rwr(matrix, queries, norm=norm, tol=1e-3, operator=aslinearoperator(both))
+    assert other.iterations == max(steps) and other.residual < 1e-3
 
 
 def test_one_query_and_none() -> None:

@@ -67,6 +67,17 @@ def test_products_in_every_form_and_order(
     np.testing.assert_array_equal(operator.from_permuted(view @ operator.to_permuted(x)), operator @ x)
 
 
+def test_values_of_one_kind_are_updated_to_any() -> None:
+    matrix = Csr.of(sp.random_array((300, 200), density=0.1, format="csr", rng=np.random.default_rng(1)))
+    ones, x = matrix.with_values(np.ones(matrix.entries)), np.arange(200.0)
+    operator = tracecut.spmv(ones, method="tiled")
+    assert operator.plan.bytes < 6 * matrix.entries
+    for each in (ones, matrix, ones):
+        operator.update(each.values)
+        np.testing.assert_allclose(operator @ x, each.to_scipy() @ x, rtol=1e-14)
+        np.testing.assert_allclose(operator.T @ np.ones(300), each.to_scipy().sum(axis=0), rtol=1e-13)
+
+
 def test_a_mesh_in_order_is_sliced() -> None:
     plan = tracecut.spmv(grid(400).to_scipy()).plan
     assert plan.format in ("sliced", "tiled")

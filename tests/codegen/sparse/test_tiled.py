@@ -83,6 +83,46 @@ def test_bits_do_not_depend_on_threads(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
+@pytest.mark.parametrize("value", [1.0, -0.3, 0.0, np.inf])
+def test_one_value_for_all_has_the_same_bits(dtype: str, value: float) -> None:
+    """Long rows, slices and single entries, one and several vectors, both ways; and values that differ again."""
+    many = large(dtype)
+    matrix = many.with_values(np.full_like(many.values, value))
+    many = many.with_values(matrix.values.copy())
+    many.__dict__["one_value"] = False
+    assert matrix.one_value
+    short, full = Tiled.of(matrix, shift=10), Tiled.of(many, shift=10)
+    assert short.values.size == 1 and full.values.size == full.entries == short.entries
+    assert full.bytes - short.bytes == (full.entries - 1) * full.values.itemsize
+    assert same_entries(short.to_csr(), full.to_csr())
+    random = np.random.default_rng(4)
+    for side in ((), (3,)):
+        x, y = random.random((5000, *side)).astype(dtype), random.random((4000, *side)).astype(dtype)
+        x[::100] = np.inf
+        found = []
+        with np.errstate(all="ignore"):
+            for tiled in (short, full):
+                ahead, back, scale = y.copy(), x.copy(), np.array([0.7, 0.3], dtype)
+                tiled.times(x, ahead, scale, side[0] if side else 1, 2)
+                tiled.transposed_times(y, back, scale, side[0] if side else 1)
+                found.append((ahead.tobytes(), back.tobytes()))
+        assert found[0] == found[1]
+    assert same_entries(short.with_values(large(dtype)).to_csr(), Tiled.of(large(dtype), shift=10).to_csr())
+
+
+def test_which_values_are_one() -> None:
+    def one(values: list[complex], dtype: str) -> bool:
+        count = len(values)
+        return Csr(np.array([0, count]), np.zeros(count, np.int64), np.array(values, dtype), (1, 1)).one_value
+
+    for dtype in ("f4", "f8", "c8", "c16"):
+        assert one([2, 2], dtype) and one([np.nan] * 3, dtype) and one([1] * 200, dtype)
+        assert not one([], dtype) and not one([1], dtype) and not one([0.0, -0.0], dtype) and not one([1, 2], dtype)
+        assert not one([1] * 200 + [2], dtype)
+    assert not one([1 + 1j, 1 + 2j], "c16") and one([1 + 1j, 1 + 1j], "c8")
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_what_is_not_finite_stays_in_its_rows(dtype: str, bad: float) -> None:
     random = np.random.default_rng(9)

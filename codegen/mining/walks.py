@@ -1,0 +1,141 @@
+"""Random walks side by side: as many as a cache line holds the scores of, and a new one where one has converged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+from tracecut.codegen.sparse.native_code import addresses, aligned, native
+from tracecut.codegen.sparse.row_threads import run_blocks
+from tracecut.support.arrays import Floats
+
+from .in_links import Gathered
+from .iterations import Bounds, run_step
+
+WIDTHS = (1, 4, 8)  # walks of one sweep
+Places = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Walks:
+    """What all walks share.
+
+    Attributes:
+        graph: the links both ways. degrees: float64 (n), the weights of the links of each node.
+        order: uint32 (n), the nodes by their new numbers, which `graph` and `degrees` have.
+        c: the share that follows links.
+    """
+
+    graph: Gathered
+    degrees: Floats
+    order: npt.NDArray[np.uint32]
+    c: float
+    bounds: Bounds
+
+
+@dataclass(eq=False)
+class _Seats:
+    """Walks under way, one a seat: `width` of them.
+
+    Attributes:
+        shares, fresh: float64 (n, width), scores divided by degrees, and room for the new ones.
+        queries: int64 (width), the number of each walk, -1 where a seat is free. starts: where it begins, -1 as well.
+        ages: int64 (width), steps that it made.
+    """
+
+    shares: Floats
+    fresh: Floats
+    queries: Places
+    starts: Places
+    ages: Places
+
+    @classmethod
+    def of(cls, size: int, width: int) -> _Seats:
+        shares, fresh = (aligned(size * width, np.dtype(np.float64)).reshape(size, width) for _ in range(2))
+        shares[...] = 0.0
+        free = np.full(width, -1, np.int64)
+        return cls(shares, fresh, free, free.copy(), np.zeros(width, np.int64))
+
+    def fill(self, waiting: Iterator[tuple[int, int]], degrees: Floats) -> None:
+        """Begin walks in the free seats."""
+        for seat in np.flatnonzero(self.queries < 0):
+            self.queries[seat], self.starts[seat] = next(waiting, (-1, -1))
+            self.ages[seat] = 0
+            if self.starts[seat] >= 0:
+                self.shares[self.starts[seat], seat] = 1.0 / degrees[self.starts[seat]]
+
+    def fitted(self) -> _Seats:
+        """With as few seats as the walks under way need, of those that there are kernels for."""
+        used = np.flatnonzero(self.queries >= 0)
+        width = _width(used.size)
+        if width == self.queries.size:
+            return self
+        found = _Seats.of(self.shares.shape[0], width)
+        for name in ("queries", "starts", "ages"):
+            getattr(found, name)[: used.size] = getattr(self, name)[used]
+        found.shares[:, : used.size] = self.shares[:, used]
+        return found
+
+
+def run_walks(walks: Walks, starts: Places) -> tuple[Floats, int, float]:
+    """A walk from each start: scores by the old numbers, (walks, n); the most steps; the largest residual.
+
+    starts: new numbers. The bits of a walk do not depend on the others. O(links · steps).
+    """
+    size, bounds = walks.degrees.size, walks.bounds
+    values, most, worst = np.empty((starts.size, size)), 0, 0.0
+    alone = walks.degrees[starts] == 0.0  # at a node without links a walk stays
+    values[alone] = 0.0
+    values[alone, walks.order[starts[alone]]] = 1.0
+    moving = np.flatnonzero(~alone)
+    waiting = iter(list(zip(moving.tolist(), starts[moving].tolist(), strict=True)))
+    seats = _Seats.of(size, _width(moving.size))
+    seats.fill(waiting, walks.degrees)
+    while (seats.queries >= 0).any():
+        residuals = _step(walks, seats)
+        ended = (seats.queries >= 0) & ((residuals < bounds.tol) | (seats.ages == bounds.max_iter))
+        if not ended.any():
+            continue
+        done = np.flatnonzero(ended)
+        most, worst = max(most, int(seats.ages[done].max())), max(worst, float(residuals[done].max()))
+        into = seats.queries[done]
+        run_step(_leave, walks.graph, bounds.threads, seats.shares, done, walks.degrees, walks.order, into, values)
+        seats.queries[done] = seats.starts[done] = -1
+        seats.fill(waiting, walks.degrees)
+        seats = seats.fitted()
+    return values, most, worst
+
+
+def _step(walks: Walks, seats: _Seats) -> Floats:
+    """One step of each walk; returns the norms of the changes."""
+    graph, degrees, width = walks.graph, walks.degrees, seats.queries.size
+    call = native(f"walk_step_{width}", "nnnnpppppppppp", None, graph.offsets.dtype)
+    sums, numbers = np.empty((graph.cuts.size - 1, width)), np.array([walks.c, 1.0 - walks.c])
+    weights = graph.weights if graph.weights.size else None
+    vectors = (seats.shares, seats.fresh, degrees, seats.starts, numbers, sums)
+    known = addresses(graph.cuts, graph.offsets, graph.sources, weights, *vectors)
+    entries, norm = graph.sources.size, walks.bounds.norm
+    run_blocks(lambda first, last: call(first, last, entries, norm, *known), graph.for_threads(walks.bounds.threads))
+    seats.shares, seats.fresh = seats.fresh, seats.shares
+    seats.ages += 1
+    return walks.bounds.length(sums)
+
+
+def _width(count: int) -> int:
+    """Seats for so many walks."""
+    return next((width for width in WIDTHS if width >= count), WIDTHS[-1])
+
+
+@njit(cache=True, nogil=True)
+def _leave(
+    first: int, last: int, cuts: Any, shares: Any, seats: Any, degrees: Any, order: Any, into: Any, values: Any
+) -> None:
+    """The scores of some seats to rows of `values`; the seats are empty then."""
+    for v in range(cuts[first], cuts[last]):
+        for i in range(seats.size):
+            values[into[i], order[v]] = shares[v, seats[i]] * degrees[v]
+            shares[v, seats[i]] = 0.0
