@@ -7,9 +7,8 @@ run on the real kernel (`trial.py`).
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from tracecut.codegen.runtime.replay import Outcome
@@ -31,27 +30,11 @@ from tracecut.tracer.capture.snapshot import Capture
 from .interleaved_timing import ALIKE, best_of, look_again, measure_apart, second_look
 from .nothing_left import copies_outweigh, gains_nothing, least_misses, nothing_left
 from .region_statistics import cluster_count, record_bytes, unchanged
+from .time_limits import TIMES, TimeLimits
 from .trial import Bench, Candidate, Subject, measure_original, predict, try_order
 
 SPENT = "not tried: the budget was spent"
-TIMES = 10.0  # looking for an order for more than this many times what the loop takes is seldom worth it
 UNCURVED = ("degree-z", "random")  # along the curve already; in no order at all
-
-
-@dataclass(frozen=True)
-class TimeLimits:
-    """What looking for an order may take.
-
-    Attributes:
-        budget: seconds for clusters. in_proportion: clusters get at most `TIMES` what the loop takes in a run of the
-            program.
-        deadline: on the clock; then no further order is begun but the first one. clock: seconds.
-    """
-
-    budget: float
-    in_proportion: bool = False
-    deadline: float | None = None
-    clock: Callable[[], float] = time.monotonic
 
 
 def tune(

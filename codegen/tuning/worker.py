@@ -35,7 +35,7 @@ from tracecut.tracer.runtime.fingerprint_key import Secret
 from tracecut.tracer.runtime.link import take_runtime
 from tracecut.tracer.toolchain.clang import Flags
 
-from .choose_order import TimeLimits, reference_matches, tune
+from .choose_order import reference_matches, tune
 from .inspect_variant import Captured, Wanted, inspect_variant
 from .live_values import address_values, start_values
 from .plain_values import candidate_out, comparison_out, place_out
@@ -43,6 +43,7 @@ from .predict_orders import predict_orders
 from .region_statistics import describe_region
 from .scope_variants import scope_variants
 from .thread_shares import thread_placement, thread_talk
+from .time_limits import TimeLimits
 from .trial import Candidate, ChangedResultError, Subject, tolerances
 from .warm_up import warm_up
 

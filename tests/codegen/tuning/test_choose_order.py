@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tracecut.codegen.tuning import choose_order, nothing_left
+from tracecut.codegen.tuning.time_limits import TimeLimits
 
 pytestmark = pytest.mark.quick
 
@@ -54,7 +55,7 @@ class Orders:
         found, best = choose_order.tune(
             subject,
             machine,
-            choose_order.TimeLimits(**limits, deadline=deadline, clock=lambda: self.now),
+            TimeLimits(**limits, deadline=deadline, clock=lambda: self.now),
             method="auto",
             threads=1,
             seed=0,
