@@ -15,6 +15,7 @@ from tracecut.codegen.runtime.replay import Outcome
 from tracecut.codegen.schedule.graph.candidate_orders import (
     CURVE,
     LINEAR,
+    OWN,
     block_copies,
     cluster_methods,
     linear_methods,
@@ -28,7 +29,7 @@ from tracecut.support.optional_parts import optional
 from tracecut.tracer.capture.snapshot import Capture
 
 from .interleaved_timing import ALIKE, best_of, look_again, measure_apart, second_look
-from .nothing_left import copies_outweigh, gains_nothing, least_misses, nothing_left
+from .nothing_left import copies_outweigh, each_line_once, gains_nothing, least_misses, nothing_left
 from .region_statistics import cluster_count, record_bytes, unchanged
 from .time_limits import TIMES, TimeLimits
 from .trial import Bench, Candidate, Subject, measure_original, predict, try_order
@@ -73,7 +74,8 @@ def tune(
     clusters = default_clusters(subject, machine, parts) if k is None else min(k, max(1, flat.n_jobs))
     bench = Bench(subject, machine, reference, threads, seed, clusters, say, reduce)
     curve = ""
-    for name in linear_methods(flat) if method == "auto" else (method,):
+    names = _linear_orders(subject, original, threads) if method == "auto" else (method,)
+    for name in names:
         if name == "original":
             continue
         if len(candidates) > 1 and clock() >= ends:
@@ -84,16 +86,17 @@ def tune(
             continue
         # Threads had their chance with the order that was tried; fewer misses are what is left.
         unless = original if method == "auto" and gains_nothing(candidates, sweeps) else None
-        known = [item for item in candidates[1:] if item.region_ms is not None]
-        if name not in LINEAR and method == "auto":  # what is tried for hubs alone
+        known = [item for item in candidates[1:] if item.measured]
+        if name not in (OWN, *LINEAR) and method == "auto":  # what is tried for hubs alone
             candidates.append(try_order(bench, name + curve, rivals=known, unless=unless))
             continue
-        found = try_order(bench, name, rivals=known, unless=unless, linear_too=k is not None)
+        found = try_order(bench, name, rivals=known, unless=unless, linear_too=k is not None, together=name == OWN)
         candidates.append(found)
         if method == "auto" and not known and gains_nothing(candidates, sweeps):
             second_look(subject, original, found)
-        if _with_curve(subject, candidates, sweeps) and name not in UNCURVED and clock() < ends:
-            curved = try_order(bench, name + CURVE, base=found, linear_too=k is not None)
+        curved_too = _with_curve(subject, candidates, sweeps) and name not in UNCURVED and clock() < ends
+        if curved_too and not (name == OWN and gains_nothing(candidates, sweeps)):
+            curved = try_order(bench, name + CURVE, base=found, linear_too=k is not None, together=name == OWN)
             candidates.append(curved)
             curve = CURVE if ALIKE * curved.kernel_ms < found.kernel_ms else ""
     settled = nothing_left(subject, candidates, sweeps) if method == "auto" else ""
@@ -102,14 +105,14 @@ def tune(
         _try_clusters(bench, candidates, curve, min(started + limits.budget, ends), own, clock, settled)
     again = measure_original(subject)[0]
     original.region_ms = min(original.kernel_ms, again.kernel_ms)
-    if not settled:
+    if not (settled and gains_nothing(candidates, sweeps)):
         say("measuring the fastest again")
         look_again(subject, candidates, sweeps)
     best = best_of(candidates, sweeps)
     best_of(candidates, sweeps, alone=True).chosen.add(1)
     best.chosen.add(threads)
     for name in compare:
-        if all(item.method.removesuffix(CURVE) != name or item.region_ms is None for item in candidates):
+        if all(item.method.removesuffix(CURVE) != name or not item.measured for item in candidates):
             candidates = [item for item in candidates if item.method.removesuffix(CURVE) != name]
             found = try_order(bench, name if name in UNCURVED else name + curve)
             candidates.append(replace(found, compared=True))
@@ -119,9 +122,18 @@ def tune(
     return candidates, None if best.method == "original" else best
 
 
+def _linear_orders(subject: Subject, original: Candidate, threads: int) -> tuple[str, ...]:
+    """Linear orders to try; first of all the program's own on all threads, where nothing but threads can gain much."""
+    found = linear_methods(subject.graph.graph)
+    with optional("whether the program's own order is good already", []):  # unknown: others are tried first
+        if threads > 1 and each_line_once(original, least_misses(subject)):
+            return (OWN, *found)
+    return found
+
+
 def _with_curve(subject: Subject, candidates: Sequence[Candidate], sweeps: float) -> bool:
     """Whether the order that was tried last is worth a trial with its jobs along the Z-curve."""
-    applied = candidates[-1].region_ms is not None
+    applied = candidates[-1].measured
     return applied and _may_wait(subject) and not copies_outweigh(candidates, sweeps)
 
 
@@ -158,7 +170,7 @@ def _try_clusters(
     """
     until = clock() + TIMES * own
     flat = bench.subject.graph.graph
-    measured = [item for item in candidates[1:] if item.region_ms is not None]
+    measured = [item for item in candidates[1:] if item.measured]
     if not measured:
         why = "no linear order could be applied"
     elif not why:
@@ -177,7 +189,7 @@ def _try_clusters(
                 late += f"{max(left, 0):.0f} s of the budget are left"
             candidates.append(Candidate(name, note=f"not tried: {why or late}"))
             continue
-        known = [item for item in candidates[1:] if item.region_ms is not None]
+        known = [item for item in candidates[1:] if item.measured]
         found = try_order(bench, name + curve, limit=left, rivals=known)
         candidates.append(found)
         if copies is None and found.ordering is not None:

@@ -12,7 +12,7 @@ from tracecut.codegen.host.vector_versions import rounds_freely
 from tracecut.codegen.runtime.executor import Executor, RegionCode
 from tracecut.codegen.runtime.replay import ORIGINAL, Comparison, Outcome, Replay
 from tracecut.codegen.schedule.check.checker import check_schedule
-from tracecut.codegen.schedule.graph.candidate_orders import CURVE, Forecast, make_order, shared_data
+from tracecut.codegen.schedule.graph.candidate_orders import CURVE, OWN, Forecast, make_order, shared_data
 from tracecut.codegen.schedule.graph.scope_graph import ScopeGraph
 from tracecut.codegen.schedule.inspector.build_schedule import build_schedule
 from tracecut.codegen.schedule.inspector.inspect_scope import Inspection
@@ -79,6 +79,11 @@ class Candidate:
         """
         one = float("inf") if self.region_ms is None else self.region_ms
         return (one if alone else self.kernel_ms) + (self.copy_ms or 0.0) / sweeps
+
+    @property
+    def measured(self) -> bool:
+        """Whether it ran, on any number of threads."""
+        return self.region_ms is not None or self.region_all_ms is not None
 
     @property
     def fastest(self) -> int:
@@ -168,6 +173,7 @@ def try_order(
     unless: Candidate | None = None,
     base: Candidate | None = None,
     linear_too: bool = False,
+    together: bool = False,
 ) -> Candidate:
     """One order, made and measured.
 
@@ -178,13 +184,15 @@ def try_order(
         unless: if no fewer cache misses are predicted than with this one, the order is not measured.
         base: the candidate of the same method without `CURVE`, if it was tried: its order is made use of.
         linear_too: cut linear orders into blocks as well; their chunks are even without.
+        together: on all threads alone.
 
     A method that fails, or an order that cannot be applied, leaves a note. Raises ScheduleError when an order
     changes the result.
     """
     subject, flat = bench.subject, bench.subject.graph.graph
     candidate = Candidate(name)
-    if METHODS[name.removesuffix(CURVE)].kind != "order" or linear_too:
+    own = name.removesuffix(CURVE) == OWN
+    if linear_too or not (own or METHODS[name.removesuffix(CURVE)].kind == "order"):
         candidate.clusters = bench.clusters
     bench.say(f"trying {name}")
     try:
@@ -209,7 +217,7 @@ def try_order(
         if unless is not None and not candidate.forecast.fetches_less_than(unless.forecast):
             candidate.note = f"not measured: no fewer cache misses are predicted than with {unless.method}"
             return candidate
-        for count in dict.fromkeys((1, bench.threads)):
+        for count in dict.fromkeys((bench.threads,) if together else (1, bench.threads)):
             if bench.reduce == ORDERED and candidate.schedules:  # the same for any number of threads
                 schedule = candidate.schedules[count] = candidate.schedules[1]
                 _measure(subject, candidate, schedule, bench.reference, count)
@@ -229,7 +237,7 @@ def try_order(
             checking = time.perf_counter()
             check_schedule(schedule, subject.objects, inspection.accesses, subject.groups, inspection.plan.movable)
             candidate.check_ms = 1e3 * (time.perf_counter() - checking)
-            if count == 1:
+            if candidate.inspect_ms is None:
                 candidate.inspect_ms = subject.common_ms + 1e3 * (took + time.perf_counter() - start)
             candidate.schedules[count] = schedule
             _measure(subject, candidate, schedule, bench.reference, count)

@@ -211,8 +211,7 @@ class Worker:
             self.captured.image,
         )
         self._done("compile")
-        names = [outlined[self.region].name]
-        names += [batches[self.region].name] if self.region in batches else []
+        names = [outlined[self.region].name, *([batches[self.region].name] if self.region in batches else [])]
         entries = self.rounds
         subject = Subject(
             inspection,
@@ -248,7 +247,7 @@ class Worker:
         self._check_identity(replay)
         self.result["candidates"] = [candidate_out(item) for item in candidates]
         if best is None and spec["force"]:
-            measured = [item for item in candidates[1:] if item.region_ms is not None and not item.compared]
+            measured = [item for item in candidates[1:] if item.measured and not item.compared]
             best = min(measured, key=lambda item: item.cost(sweeps)) if measured else None
         if best is None:
             return

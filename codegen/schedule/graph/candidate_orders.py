@@ -7,7 +7,7 @@ too much of it. Coordinates are not known here, so the geometric families are no
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from tracecut.ir.clustering import Clustering
@@ -16,6 +16,7 @@ from tracecut.ir.metrics import vertex_copies
 from tracecut.ir.ordering import Ordering
 from tracecut.partition import order
 from tracecut.partition.auto import SECONDS, SKEWED
+from tracecut.partition.linear_orders.simple import original_order
 from tracecut.partition.linear_orders.z_order import along_z
 
 LINEAR, LINEAR_WITH_HUBS = ("rcm", "degree-z"), ("rcm", "degree-z", "first-touch")
@@ -28,6 +29,7 @@ NEARLY = 1.15  # misses within this factor of the least possible leave nothing t
 WORSE = 1.05  # factor in every prediction from which an order is not measured
 
 
+OWN = "own"  # the program's own order, shared out to threads
 CURVE = "+z"  # behind the name of a method: its jobs run along the Z-curve
 
 
@@ -36,7 +38,10 @@ def make_order(
 ) -> Ordering:
     """The order that a candidate's name stands for: a method, and how its jobs follow each other. See `order`."""
     method = name.removesuffix(CURVE)
-    made = order(graph, method, k=k, seed=seed, time_limit=time_limit)
+    if method == OWN:
+        made = replace(original_order(graph), method=OWN)
+    else:
+        made = order(graph, method, k=k, seed=seed, time_limit=time_limit)
     return made if method == name else along_z(graph, made)
 
 
