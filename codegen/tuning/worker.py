@@ -29,6 +29,7 @@ from tracecut.support.files import load_json, write_json
 from tracecut.support.optional_parts import optional
 from tracecut.support.process.early_worker import awaited
 from tracecut.tracer.capture.snapshot import Capture
+from tracecut.tracer.legality.memory import bytes_kept
 from tracecut.tracer.loops.program import Analysis
 from tracecut.tracer.runtime.binding import support
 from tracecut.tracer.runtime.fingerprint_key import Secret
@@ -155,7 +156,7 @@ class Worker:
 
     def _held(self) -> int:
         """Bytes of the captured memory and of the copies that are run on."""
-        return HELD * sum(data.size for data in self.captured.capture.memory.contents.values())
+        return HELD * bytes_kept(self.captured.capture.memory.contents)
 
     def _check_graph(self, inspection: Inspection) -> None:
         """Refuse a graph that does not fit. Raises TooLargeError with the number."""
@@ -299,7 +300,6 @@ class Worker:
         count = best.threads if best.fastest > 1 else 1
         schedule = best.schedules[best.fastest]
         jobs = max(1, inspection.accesses.size(self.region) or 1)
-        entries = self.rounds
         fastest = min(value for value in (best.region_ms, best.region_all_ms) if value is not None)
         first = int(self.spec["first_region"])
         regions = list(inspection.plan.uses)
@@ -322,7 +322,7 @@ class Worker:
                 "optimized": 1e6 * fastest / jobs,
                 "inspect": 1e6 * (best.inspect_ms or 0.0) / jobs,
                 "copy": 1e6 * (best.copy_ms or 0.0) / jobs,
-                "sweeps": self.entries.get(self.region, 1) / entries,
+                "sweeps": self.entries.get(self.region, 1) / self.rounds,
             },
             options={
                 "method": best.method,
