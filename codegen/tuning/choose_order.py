@@ -24,12 +24,13 @@ from tracecut.codegen.schedule.graph.candidate_orders import (
 )
 from tracecut.codegen.schedule.inspector.wavefronts import MAX_BLOCKS
 from tracecut.codegen.schedule.reduce_modes import FAST
+from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.ir.machine.machine import Machine
 from tracecut.support.optional_parts import optional
 from tracecut.tracer.capture.snapshot import Capture
 
 from .interleaved_timing import ALIKE, best_of, look_again, measure_apart, second_look
-from .nothing_left import copies_outweigh, each_line_once, gains_nothing, least_misses, nothing_left
+from .nothing_left import copies_outweigh, gains_nothing, least_misses, nothing_left
 from .region_statistics import cluster_count, record_bytes, unchanged
 from .time_limits import TIMES, TimeLimits
 from .trial import Bench, Candidate, Subject, measure_original, predict, try_order
@@ -74,7 +75,10 @@ def tune(
     clusters = default_clusters(subject, machine, parts) if k is None else min(k, max(1, flat.n_jobs))
     bench = Bench(subject, machine, reference, threads, seed, clusters, say, reduce)
     curve = ""
-    names = _linear_orders(subject, original, threads) if method == "auto" else (method,)
+    least = 0.0
+    with optional("the least cache misses", []):  # unknown: all are tried
+        least = least_misses(subject)
+    names = _linear_orders(flat, original, threads, least) if method == "auto" else (method,)
     for name in names:
         if name == "original":
             continue
@@ -88,15 +92,18 @@ def tune(
         unless = original if method == "auto" and gains_nothing(candidates, sweeps) else None
         known = [item for item in candidates[1:] if item.measured]
         if name not in (OWN, *LINEAR) and method == "auto":  # what is tried for hubs alone
-            candidates.append(try_order(bench, name + curve, rivals=known, unless=unless))
+            candidates.append(try_order(bench, name + curve, rivals=known, unless=unless, least=least))
             continue
-        found = try_order(bench, name, rivals=known, unless=unless, linear_too=k is not None, together=name == OWN)
+        together, linear_too = name == OWN, k is not None
+        found = try_order(
+            bench, name, rivals=known, unless=unless, least=least, linear_too=linear_too, together=together
+        )
         candidates.append(found)
-        if method == "auto" and not known and gains_nothing(candidates, sweeps):
+        if method == "auto" and found.measured and not known and gains_nothing(candidates, sweeps):
             second_look(subject, original, found)
         curved_too = _with_curve(subject, candidates, sweeps) and name not in UNCURVED and clock() < ends
         if curved_too and not (name == OWN and gains_nothing(candidates, sweeps)):
-            curved = try_order(bench, name + CURVE, base=found, linear_too=k is not None, together=name == OWN)
+            curved = try_order(bench, name + CURVE, base=found, linear_too=linear_too, together=together)
             candidates.append(curved)
             curve = CURVE if ALIKE * curved.kernel_ms < found.kernel_ms else ""
     settled = nothing_left(subject, candidates, sweeps) if method == "auto" else ""
@@ -122,13 +129,14 @@ def tune(
     return candidates, None if best.method == "original" else best
 
 
-def _linear_orders(subject: Subject, original: Candidate, threads: int) -> tuple[str, ...]:
-    """Linear orders to try; first of all the program's own on all threads, where nothing but threads can gain much."""
-    found = linear_methods(subject.graph.graph)
-    with optional("whether the program's own order is good already", []):  # unknown: others are tried first
-        if threads > 1 and each_line_once(original, least_misses(subject)):
-            return (OWN, *found)
-    return found
+def _linear_orders(flat: LocalityGraph, original: Candidate, threads: int, least: float) -> tuple[str, ...]:
+    """Linear orders to try; first of all the program's own on all threads, where nothing but threads can gain much.
+
+    `least`: lines a job that any order has to fetch; 0: not known.
+    """
+    found = linear_methods(flat)
+    own = threads > 1 and no_reason(original.forecast, least)
+    return (OWN, *found) if own else found
 
 
 def _with_curve(subject: Subject, candidates: Sequence[Candidate], sweeps: float) -> bool:
@@ -171,7 +179,7 @@ def _try_clusters(
     until = clock() + TIMES * own
     flat = bench.subject.graph.graph
     measured = [item for item in candidates[1:] if item.measured]
-    if not measured:
+    if not measured and not why:
         why = "no linear order could be applied"
     elif not why:
         fastest = min(measured, key=lambda item: item.kernel_ms)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,7 +12,7 @@ from tracecut.support.optional_parts import optional
 
 from .interleaved_timing import ALIKE
 from .region_statistics import record_bytes
-from .trial import Candidate, Subject
+from .trial import ALONE, Candidate, Subject
 
 FAR = 0.9  # an order that costs less than this share of the original's time may pay after all
 LEFT = 0.5  # share of the avoidable misses that an order may leave and still show what avoiding them is worth
@@ -64,9 +65,13 @@ def each_line_once(original: Candidate, least: float) -> bool:
 
 
 def gains_nothing(candidates: Sequence[Candidate], sweeps: float) -> bool:
-    """Whether orders were measured, and none is far cheaper than the original, the first of the candidates."""
+    """Whether orders were measured, and none is far cheaper than the original, the first of the candidates.
+
+    Also where the program's own order, which was to show what threads gain, cannot be shared out to them.
+    """
     costs = [item.cost(sweeps) for item in candidates[1:] if item.measured]
-    return bool(costs) and min(costs) >= FAR * candidates[0].cost(sweeps)
+    known = bool(costs) or any(item.note == ALONE for item in candidates)
+    return known and min(costs, default=math.inf) >= FAR * candidates[0].cost(sweeps)
 
 
 def copies_outweigh(candidates: Sequence[Candidate], sweeps: float) -> str:

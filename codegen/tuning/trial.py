@@ -34,6 +34,8 @@ from .region_statistics import record_bytes
 
 MIN_TIME, MAX_RUNS = 0.25, 12
 
+ALONE = "not measured: its jobs cannot be shared out to threads"
+
 
 class ChangedResultError(ScheduleError):
     """An order that passed every check changed the result in its replay: a wrong plan, stopped by the last safety
@@ -171,6 +173,7 @@ def try_order(
     limit: float | None = None,
     rivals: Sequence[Candidate] = (),
     unless: Candidate | None = None,
+    least: float = 0.0,
     base: Candidate | None = None,
     linear_too: bool = False,
     together: bool = False,
@@ -182,6 +185,7 @@ def try_order(
         limit: seconds for methods that can be stopped.
         rivals: measured orders; when one of them is clearly predicted to be better, this one is not measured.
         unless: if no fewer cache misses are predicted than with this one, the order is not measured.
+        least: lines a job that any order has to fetch.
         base: the candidate of the same method without `CURVE`, if it was tried: its order is made use of.
         linear_too: cut linear orders into blocks as well; their chunks are even without.
         together: on all threads alone.
@@ -214,7 +218,7 @@ def try_order(
         if better is not None:
             candidate.note = f"not measured: more cache misses are predicted than with {better.method}"
             return candidate
-        if unless is not None and not candidate.forecast.fetches_less_than(unless.forecast):
+        if unless is not None and not candidate.forecast.fetches_less_than(unless.forecast, least):
             candidate.note = f"not measured: no fewer cache misses are predicted than with {unless.method}"
             return candidate
         for count in dict.fromkeys((bench.threads,) if together else (1, bench.threads)):
@@ -241,6 +245,8 @@ def try_order(
                 candidate.inspect_ms = subject.common_ms + 1e3 * (took + time.perf_counter() - start)
             candidate.schedules[count] = schedule
             _measure(subject, candidate, schedule, bench.reference, count)
+        if together and not candidate.measured:
+            candidate.note = ALONE
     except ScheduleError:
         raise
     except Exception as error:  # of a method, or of a foreign library: others are tried

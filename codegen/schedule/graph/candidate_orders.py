@@ -26,6 +26,7 @@ SLOW_PINS = 1 << 20  # paths through hubs coarsen badly: with more pins METIS ta
 UNSURE = 2.0  # predicted seconds are right within this factor
 SHARED = 0.02  # share of the data on threads that is no reason for other chunks
 NEARLY = 1.15  # misses within this factor of the least possible leave nothing to gain
+MOST = 0.5  # share of the avoidable misses of the nearest cache that is worth a measurement
 WORSE = 1.05  # factor in every prediction from which an order is not measured
 
 
@@ -65,11 +66,16 @@ class Forecast:
         pairs = [pair for pair in zip(mine, others, strict=True) if max(pair) > 0]
         return bool(pairs) and all(a > WORSE * b for a, b in pairs)
 
-    def fetches_less_than(self, other: Forecast) -> bool:
-        """Whether clearly fewer lines are fetched from beyond some cache; True where one of the two is not known."""
+    def fetches_less_than(self, other: Forecast, least: float = 0.0) -> bool:
+        """Whether clearly fewer lines are fetched from beyond some cache; True where one of the two is not known.
+
+        `least`: lines a job that any order has to fetch. What the nearest cache lacks the next one has, mostly in time:
+        an order that saves nothing else has to avoid `MOST` of what can be avoided there.
+        """
         if len(self.misses) != len(other.misses) or not self.misses:
             return True
-        return any(WORSE * a < b for a, b in zip(self.misses, other.misses, strict=True))
+        (near, before), *far = zip(self.misses, other.misses, strict=True)
+        return before - near > MOST * max(0.0, before - least) or any(WORSE * a < b for a, b in far)
 
 
 def shared_data(graph: LocalityGraph, ordering: Ordering, threads: int) -> float:

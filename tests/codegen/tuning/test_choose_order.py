@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tracecut.codegen.tuning import choose_order, nothing_left
 from tracecut.codegen.tuning.time_limits import TimeLimits
+from tracecut.codegen.tuning.trial import ALONE
 
 pytestmark = pytest.mark.quick
 
@@ -21,6 +22,7 @@ class Orders:
         self.now, self.milliseconds, self.misses, self.shared = 100.0, milliseconds, misses, 0.0
         self.made: list[str] = []
         self.looked = 0
+        self.note = ""  # of orders that do not run
         self.original = choose_order.Candidate("original", region_ms=1.0)
         for name, value in {
             "measure_original": lambda _: (self.original, None),
@@ -45,6 +47,8 @@ class Orders:
     def order(self, bench: Any, name: str, **_: Any) -> choose_order.Candidate:
         self.made.append(name)
         self.now += 10.0
+        if self.note:
+            return choose_order.Candidate(name, note=self.note)
         return choose_order.Candidate(
             name, region_ms=self.milliseconds, predicted=[self.misses, self.misses], shared=self.shared
         )
@@ -113,6 +117,14 @@ def test_a_good_order_is_tried_on_all_threads_before_others(
     _, best = orders.tune(threads=threads)
     assert (orders.made, orders.looked) == (tried, looked)
     assert best == ("own" if milliseconds < 1 else "original")
+
+
+def test_a_good_order_that_no_threads_can_share_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    orders = Orders(monkeypatch, misses=1.1)
+    orders.note = ALONE
+    notes, best = orders.tune(threads=2)
+    assert (orders.made, orders.looked, best) == (["own"], 0, "original")
+    assert all(notes[name].startswith("not tried: the program's own order already") for name in "abc")
 
 
 @pytest.mark.parametrize(("shared", "rest"), [(0.01, "abc"), (0.5, "")])
