@@ -124,7 +124,7 @@ def _linked(settings: Settings) -> Iterator[str]:
 
 def _tools() -> Iterator[Any]:
     """The compiler and tracecut's own files, by their sizes and times."""
-    from tracecut.support.package_versions import package_versions
+    from tracecut.support.version import package_versions
     from tracecut.tracer.toolchain.find_compilers import compiler
 
     yield [*compiler().command, str(compiler().version)]

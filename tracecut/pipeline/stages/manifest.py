@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from tracecut.ir.machine.machine import Machine
-from tracecut.support.package_versions import package_versions
 from tracecut.support.process.runner import Finished
 from tracecut.support.tolerances import OUTPUT
+from tracecut.support.version import package_versions
 from tracecut.tracer.loops.program import Analysis
 
 from .accept import Weighed
