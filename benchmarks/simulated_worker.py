@@ -14,9 +14,10 @@ from typing import Any
 
 from tracecut.codegen.runtime.executor import Executor
 from tracecut.codegen.tuning import choose_order, worker
-from tracecut.codegen.tuning.choose_order import TimeLimits, tune
+from tracecut.codegen.tuning.choose_order import tune
 from tracecut.codegen.tuning.job_accesses import job_accesses
 from tracecut.codegen.tuning.simulate_orders import instructions_a_step, simulate_schedule, step_nanoseconds
+from tracecut.codegen.tuning.time_limits import TimeLimits
 from tracecut.codegen.tuning.trial import Candidate, Subject, _executor
 from tracecut.ir.machine.machine import Machine
 from tracecut.ir.machine.measured import measured

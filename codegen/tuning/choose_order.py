@@ -7,15 +7,15 @@ run on the real kernel (`trial.py`).
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from tracecut.codegen.runtime.replay import Outcome
 from tracecut.codegen.schedule.graph.candidate_orders import (
     CURVE,
     LINEAR,
+    OWN,
     block_copies,
     cluster_methods,
     linear_methods,
@@ -24,6 +24,7 @@ from tracecut.codegen.schedule.graph.candidate_orders import (
 )
 from tracecut.codegen.schedule.inspector.wavefronts import MAX_BLOCKS
 from tracecut.codegen.schedule.reduce_modes import FAST
+from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.ir.machine.machine import Machine
 from tracecut.support.optional_parts import optional
 from tracecut.tracer.capture.snapshot import Capture
@@ -31,27 +32,11 @@ from tracecut.tracer.capture.snapshot import Capture
 from .interleaved_timing import ALIKE, best_of, look_again, measure_apart, second_look
 from .nothing_left import copies_outweigh, gains_nothing, least_misses, nothing_left
 from .region_statistics import cluster_count, record_bytes, unchanged
+from .time_limits import TIMES, TimeLimits
 from .trial import Bench, Candidate, Subject, measure_original, predict, try_order
 
 SPENT = "not tried: the budget was spent"
-TIMES = 10.0  # looking for an order for more than this many times what the loop takes is seldom worth it
 UNCURVED = ("degree-z", "random")  # along the curve already; in no order at all
-
-
-@dataclass(frozen=True)
-class TimeLimits:
-    """What looking for an order may take.
-
-    Attributes:
-        budget: seconds for clusters. in_proportion: clusters get at most `TIMES` what the loop takes in a run of the
-            program.
-        deadline: on the clock; then no further order is begun but the first one. clock: seconds.
-    """
-
-    budget: float
-    in_proportion: bool = False
-    deadline: float | None = None
-    clock: Callable[[], float] = time.monotonic
 
 
 def tune(
@@ -90,7 +75,11 @@ def tune(
     clusters = default_clusters(subject, machine, parts) if k is None else min(k, max(1, flat.n_jobs))
     bench = Bench(subject, machine, reference, threads, seed, clusters, say, reduce)
     curve = ""
-    for name in linear_methods(flat) if method == "auto" else (method,):
+    least = 0.0
+    with optional("the least cache misses", []):  # unknown: all are tried
+        least = least_misses(subject)
+    names = _linear_orders(flat, original, threads, least) if method == "auto" else (method,)
+    for name in names:
         if name == "original":
             continue
         if len(candidates) > 1 and clock() >= ends:
@@ -101,16 +90,20 @@ def tune(
             continue
         # Threads had their chance with the order that was tried; fewer misses are what is left.
         unless = original if method == "auto" and gains_nothing(candidates, sweeps) else None
-        known = [item for item in candidates[1:] if item.region_ms is not None]
-        if name not in LINEAR and method == "auto":  # what is tried for hubs alone
-            candidates.append(try_order(bench, name + curve, rivals=known, unless=unless))
+        known = [item for item in candidates[1:] if item.measured]
+        if name not in (OWN, *LINEAR) and method == "auto":  # what is tried for hubs alone
+            candidates.append(try_order(bench, name + curve, rivals=known, unless=unless, least=least))
             continue
-        found = try_order(bench, name, rivals=known, unless=unless, linear_too=k is not None)
+        together, linear_too = name == OWN, k is not None
+        found = try_order(
+            bench, name, rivals=known, unless=unless, least=least, linear_too=linear_too, together=together
+        )
         candidates.append(found)
-        if method == "auto" and not known and gains_nothing(candidates, sweeps):
+        if method == "auto" and found.measured and not known and gains_nothing(candidates, sweeps):
             second_look(subject, original, found)
-        if _with_curve(subject, candidates, sweeps) and name not in UNCURVED and clock() < ends:
-            curved = try_order(bench, name + CURVE, base=found, linear_too=k is not None)
+        curved_too = _with_curve(subject, candidates, sweeps) and name not in UNCURVED and clock() < ends
+        if curved_too and not (name == OWN and gains_nothing(candidates, sweeps)):
+            curved = try_order(bench, name + CURVE, base=found, linear_too=linear_too, together=together)
             candidates.append(curved)
             curve = CURVE if ALIKE * curved.kernel_ms < found.kernel_ms else ""
     settled = nothing_left(subject, candidates, sweeps) if method == "auto" else ""
@@ -119,14 +112,14 @@ def tune(
         _try_clusters(bench, candidates, curve, min(started + limits.budget, ends), own, clock, settled)
     again = measure_original(subject)[0]
     original.region_ms = min(original.kernel_ms, again.kernel_ms)
-    if not settled:
+    if not (settled and gains_nothing(candidates, sweeps)):
         say("measuring the fastest again")
         look_again(subject, candidates, sweeps)
     best = best_of(candidates, sweeps)
     best_of(candidates, sweeps, alone=True).chosen.add(1)
     best.chosen.add(threads)
     for name in compare:
-        if all(item.method.removesuffix(CURVE) != name or item.region_ms is None for item in candidates):
+        if all(item.method.removesuffix(CURVE) != name or not item.measured for item in candidates):
             candidates = [item for item in candidates if item.method.removesuffix(CURVE) != name]
             found = try_order(bench, name if name in UNCURVED else name + curve)
             candidates.append(replace(found, compared=True))
@@ -136,9 +129,19 @@ def tune(
     return candidates, None if best.method == "original" else best
 
 
+def _linear_orders(flat: LocalityGraph, original: Candidate, threads: int, least: float) -> tuple[str, ...]:
+    """Linear orders to try; first of all the program's own on all threads, where nothing but threads can gain much.
+
+    `least`: lines a job that any order has to fetch; 0: not known.
+    """
+    found = linear_methods(flat)
+    own = threads > 1 and no_reason(original.forecast, least)
+    return (OWN, *found) if own else found
+
+
 def _with_curve(subject: Subject, candidates: Sequence[Candidate], sweeps: float) -> bool:
     """Whether the order that was tried last is worth a trial with its jobs along the Z-curve."""
-    applied = candidates[-1].region_ms is not None
+    applied = candidates[-1].measured
     return applied and _may_wait(subject) and not copies_outweigh(candidates, sweeps)
 
 
@@ -175,8 +178,8 @@ def _try_clusters(
     """
     until = clock() + TIMES * own
     flat = bench.subject.graph.graph
-    measured = [item for item in candidates[1:] if item.region_ms is not None]
-    if not measured:
+    measured = [item for item in candidates[1:] if item.measured]
+    if not measured and not why:
         why = "no linear order could be applied"
     elif not why:
         fastest = min(measured, key=lambda item: item.kernel_ms)
@@ -194,7 +197,7 @@ def _try_clusters(
                 late += f"{max(left, 0):.0f} s of the budget are left"
             candidates.append(Candidate(name, note=f"not tried: {why or late}"))
             continue
-        known = [item for item in candidates[1:] if item.region_ms is not None]
+        known = [item for item in candidates[1:] if item.measured]
         found = try_order(bench, name + curve, limit=left, rivals=known)
         candidates.append(found)
         if copies is None and found.ordering is not None:

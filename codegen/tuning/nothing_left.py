@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
-from tracecut.codegen.schedule.graph.candidate_orders import NEARLY, Forecast, no_reason
+from tracecut.codegen.schedule.graph.candidate_orders import NEARLY, OWN, Forecast, no_reason
 from tracecut.codegen.schedule.graph.fixed_cache_lines import LINE
 from tracecut.support.optional_parts import optional
 
 from .interleaved_timing import ALIKE
 from .region_statistics import record_bytes
-from .trial import Candidate, Subject
+from .trial import ALONE, Candidate, Subject
 
 FAR = 0.9  # an order that costs less than this share of the original's time may pay after all
 LEFT = 0.5  # share of the avoidable misses that an order may leave and still show what avoiding them is worth
+ONCE = "the program's own order already fetches each cache line about once"
 COPIED = 0.5  # share of the copies of one order that any other order needs, at the least
 
 
@@ -23,22 +25,23 @@ def nothing_left(subject: Subject, candidates: Sequence[Candidate], sweeps: floa
 
     No order that was tried did, on any number of threads, and one of these holds: the program's own order fetches each
     cache line about once, beyond every cache; an order avoids most of the misses that can be avoided, and avoiding the
-    others as well gains no more than it did; the copies at the edges of the scope alone take as long as the loop.
+    others as well gains no more than it did; the copies at the edges of the scope alone take as long as the loop. Or
+    threads gain by that own order, and share little.
     O(pins).
     """
     original, *tried = candidates
-    measured = [item for item in tried if item.region_ms is not None]
+    measured = [item for item in tried if item.measured]
     before = original.cost(sweeps)
     if not gains_nothing(candidates, sweeps):
-        return ""
+        return _own_is_best(subject, candidates)
     if why := copies_outweigh(candidates, sweeps):
         return why
     if not original.predicted:
         return ""
     with optional("whether an order could gain more", []):  # unknown: all are tried
         least = least_misses(subject)
-        if no_reason(Forecast((0.0, *original.predicted), 0.0), least):
-            return "the program's own order already fetches each cache line about once"
+        if each_line_once(original, least):
+            return ONCE
         for item in measured:
             saved = max(0.0, original.kernel_ms - item.kernel_ms)
             if ALIKE * (item.cost(sweeps) - saved) >= before and _avoids_most(original, item, least):
@@ -46,17 +49,36 @@ def nothing_left(subject: Subject, candidates: Sequence[Candidate], sweeps: floa
     return ""
 
 
+def _own_is_best(subject: Subject, candidates: Sequence[Candidate]) -> str:
+    """Why no other order can gain more than the program's own does on threads, empty if one may."""
+    own = next((item for item in candidates if item.method == OWN and item.measured), None)
+    if own is not None:
+        with optional("whether threads share much", []):  # unknown: others are tried
+            if no_reason(Forecast((0.0, *own.predicted), own.shared), least_misses(subject)):
+                return f"{ONCE}, and threads share little"
+    return ""
+
+
+def each_line_once(original: Candidate, least: float) -> bool:
+    """Whether the program's own order fetches each cache line about once, beyond every cache."""
+    return bool(original.predicted and no_reason(Forecast((0.0, *original.predicted), 0.0), least))
+
+
 def gains_nothing(candidates: Sequence[Candidate], sweeps: float) -> bool:
-    """Whether orders were measured, and none is far cheaper than the original, the first of the candidates."""
-    costs = [item.cost(sweeps) for item in candidates[1:] if item.region_ms is not None]
-    return bool(costs) and min(costs) >= FAR * candidates[0].cost(sweeps)
+    """Whether orders were measured, and none is far cheaper than the original, the first of the candidates.
+
+    Also where the program's own order, which was to show what threads gain, cannot be shared out to them.
+    """
+    costs = [item.cost(sweeps) for item in candidates[1:] if item.measured]
+    known = bool(costs) or any(item.note == ALONE for item in candidates)
+    return known and min(costs, default=math.inf) >= FAR * candidates[0].cost(sweeps)
 
 
 def copies_outweigh(candidates: Sequence[Candidate], sweeps: float) -> str:
     """Why no order can pay whatever it makes of the loop, empty if one may: another one needs at least `COPIED` of the
     cheapest copies that were measured."""
     original, *tried = candidates
-    copies = [item.copy_ms for item in tried if item.region_ms is not None and item.copy_ms is not None]
+    copies = [item.copy_ms for item in tried if item.measured and item.copy_ms is not None]
     if copies and COPIED * min(copies) >= sweeps * original.kernel_ms:
         return "copying the data to another layout and back takes longer than the loop"
     return ""

@@ -12,7 +12,7 @@ from tracecut.codegen.host.vector_versions import rounds_freely
 from tracecut.codegen.runtime.executor import Executor, RegionCode
 from tracecut.codegen.runtime.replay import ORIGINAL, Comparison, Outcome, Replay
 from tracecut.codegen.schedule.check.checker import check_schedule
-from tracecut.codegen.schedule.graph.candidate_orders import CURVE, Forecast, make_order, shared_data
+from tracecut.codegen.schedule.graph.candidate_orders import CURVE, OWN, Forecast, make_order, shared_data
 from tracecut.codegen.schedule.graph.scope_graph import ScopeGraph
 from tracecut.codegen.schedule.inspector.build_schedule import build_schedule
 from tracecut.codegen.schedule.inspector.inspect_scope import Inspection
@@ -33,6 +33,8 @@ from tracecut.tracer.runtime.binding import Native
 from .region_statistics import record_bytes
 
 MIN_TIME, MAX_RUNS = 0.25, 12
+
+ALONE = "not measured: its jobs cannot be shared out to threads"
 
 
 class ChangedResultError(ScheduleError):
@@ -79,6 +81,11 @@ class Candidate:
         """
         one = float("inf") if self.region_ms is None else self.region_ms
         return (one if alone else self.kernel_ms) + (self.copy_ms or 0.0) / sweeps
+
+    @property
+    def measured(self) -> bool:
+        """Whether it ran, on any number of threads."""
+        return self.region_ms is not None or self.region_all_ms is not None
 
     @property
     def fastest(self) -> int:
@@ -166,8 +173,10 @@ def try_order(
     limit: float | None = None,
     rivals: Sequence[Candidate] = (),
     unless: Candidate | None = None,
+    least: float = 0.0,
     base: Candidate | None = None,
     linear_too: bool = False,
+    together: bool = False,
 ) -> Candidate:
     """One order, made and measured.
 
@@ -176,15 +185,18 @@ def try_order(
         limit: seconds for methods that can be stopped.
         rivals: measured orders; when one of them is clearly predicted to be better, this one is not measured.
         unless: if no fewer cache misses are predicted than with this one, the order is not measured.
+        least: lines a job that any order has to fetch.
         base: the candidate of the same method without `CURVE`, if it was tried: its order is made use of.
         linear_too: cut linear orders into blocks as well; their chunks are even without.
+        together: on all threads alone.
 
     A method that fails, or an order that cannot be applied, leaves a note. Raises ScheduleError when an order
     changes the result.
     """
     subject, flat = bench.subject, bench.subject.graph.graph
     candidate = Candidate(name)
-    if METHODS[name.removesuffix(CURVE)].kind != "order" or linear_too:
+    own = name.removesuffix(CURVE) == OWN
+    if linear_too or not (own or METHODS[name.removesuffix(CURVE)].kind == "order"):
         candidate.clusters = bench.clusters
     bench.say(f"trying {name}")
     try:
@@ -206,10 +218,10 @@ def try_order(
         if better is not None:
             candidate.note = f"not measured: more cache misses are predicted than with {better.method}"
             return candidate
-        if unless is not None and not candidate.forecast.fetches_less_than(unless.forecast):
+        if unless is not None and not candidate.forecast.fetches_less_than(unless.forecast, least):
             candidate.note = f"not measured: no fewer cache misses are predicted than with {unless.method}"
             return candidate
-        for count in dict.fromkeys((1, bench.threads)):
+        for count in dict.fromkeys((bench.threads,) if together else (1, bench.threads)):
             if bench.reduce == ORDERED and candidate.schedules:  # the same for any number of threads
                 schedule = candidate.schedules[count] = candidate.schedules[1]
                 _measure(subject, candidate, schedule, bench.reference, count)
@@ -229,10 +241,12 @@ def try_order(
             checking = time.perf_counter()
             check_schedule(schedule, subject.objects, inspection.accesses, subject.groups, inspection.plan.movable)
             candidate.check_ms = 1e3 * (time.perf_counter() - checking)
-            if count == 1:
+            if candidate.inspect_ms is None:
                 candidate.inspect_ms = subject.common_ms + 1e3 * (took + time.perf_counter() - start)
             candidate.schedules[count] = schedule
             _measure(subject, candidate, schedule, bench.reference, count)
+        if together and not candidate.measured:
+            candidate.note = ALONE
     except ScheduleError:
         raise
     except Exception as error:  # of a method, or of a foreign library: others are tried

@@ -29,13 +29,14 @@ from tracecut.support.files import load_json, write_json
 from tracecut.support.optional_parts import optional
 from tracecut.support.process.early_worker import awaited
 from tracecut.tracer.capture.snapshot import Capture
+from tracecut.tracer.legality.memory import bytes_kept
 from tracecut.tracer.loops.program import Analysis
 from tracecut.tracer.runtime.binding import support
 from tracecut.tracer.runtime.fingerprint_key import Secret
 from tracecut.tracer.runtime.link import take_runtime
 from tracecut.tracer.toolchain.clang import Flags
 
-from .choose_order import TimeLimits, reference_matches, tune
+from .choose_order import reference_matches, tune
 from .inspect_variant import Captured, Wanted, inspect_variant
 from .live_values import address_values, start_values
 from .plain_values import candidate_out, comparison_out, place_out
@@ -43,6 +44,7 @@ from .predict_orders import predict_orders
 from .region_statistics import describe_region
 from .scope_variants import scope_variants
 from .thread_shares import thread_placement, thread_talk
+from .time_limits import TimeLimits
 from .trial import Candidate, ChangedResultError, Subject, tolerances
 from .warm_up import warm_up
 
@@ -154,7 +156,7 @@ class Worker:
 
     def _held(self) -> int:
         """Bytes of the captured memory and of the copies that are run on."""
-        return HELD * sum(data.size for data in self.captured.capture.memory.contents.values())
+        return HELD * bytes_kept(self.captured.capture.memory.contents)
 
     def _check_graph(self, inspection: Inspection) -> None:
         """Refuse a graph that does not fit. Raises TooLargeError with the number."""
@@ -210,8 +212,7 @@ class Worker:
             self.captured.image,
         )
         self._done("compile")
-        names = [outlined[self.region].name]
-        names += [batches[self.region].name] if self.region in batches else []
+        names = [outlined[self.region].name, *([batches[self.region].name] if self.region in batches else [])]
         entries = self.rounds
         subject = Subject(
             inspection,
@@ -247,7 +248,7 @@ class Worker:
         self._check_identity(replay)
         self.result["candidates"] = [candidate_out(item) for item in candidates]
         if best is None and spec["force"]:
-            measured = [item for item in candidates[1:] if item.region_ms is not None and not item.compared]
+            measured = [item for item in candidates[1:] if item.measured and not item.compared]
             best = min(measured, key=lambda item: item.cost(sweeps)) if measured else None
         if best is None:
             return
@@ -299,7 +300,6 @@ class Worker:
         count = best.threads if best.fastest > 1 else 1
         schedule = best.schedules[best.fastest]
         jobs = max(1, inspection.accesses.size(self.region) or 1)
-        entries = self.rounds
         fastest = min(value for value in (best.region_ms, best.region_all_ms) if value is not None)
         first = int(self.spec["first_region"])
         regions = list(inspection.plan.uses)
@@ -322,7 +322,7 @@ class Worker:
                 "optimized": 1e6 * fastest / jobs,
                 "inspect": 1e6 * (best.inspect_ms or 0.0) / jobs,
                 "copy": 1e6 * (best.copy_ms or 0.0) / jobs,
-                "sweeps": self.entries.get(self.region, 1) / entries,
+                "sweeps": self.entries.get(self.region, 1) / self.rounds,
             },
             options={
                 "method": best.method,

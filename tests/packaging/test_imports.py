@@ -58,6 +58,13 @@ def test_a_program_that_was_left_alone_starts_at_once() -> None:
     assert not set(json.loads(done.stdout)) & {"dataclasses", "inspect", "typing"}
 
 
+def test_the_stages_are_listed_without_compiled_code() -> None:
+    """A second of every `tracecut optimize`; the worker that inspects loops needs it alone."""
+    done = python("import tracecut.pipeline.run, sys, json\nprint(json.dumps(sorted(sys.modules)))")
+    assert done.returncode == 0, done.stderr
+    assert not set(json.loads(done.stdout)) & {"numba", "scipy", "networkx", "pymetis"}
+
+
 def test_needs_no_extra_and_no_compiler() -> None:
     block = BLOCK.format(names=("ziglang", "cupy", "mpi4py", "kaminpar", "kahip", "mtkahypar", "nvidia"))
     code = "import tracecut; tracecut.optimize, tracecut.methods(); from tracecut.cli.main import main"

@@ -124,12 +124,11 @@ def _linked(settings: Settings) -> Iterator[str]:
 
 def _tools() -> Iterator[Any]:
     """The compiler and tracecut's own files, by their sizes and times."""
+    from tracecut.support.version import package_versions
     from tracecut.tracer.toolchain.find_compilers import compiler
 
-    from .stages.manifest import versions
-
     yield [*compiler().command, str(compiler().version)]
-    yield versions()
+    yield package_versions()
     for room in ROOMS:
         spec = importlib.util.find_spec(f"tracecut.{room}")
         for folder in [] if spec is None else spec.submodule_search_locations or []:

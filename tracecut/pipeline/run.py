@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tracecut.codegen.tuning.choose_order import TIMES
+from tracecut.codegen.tuning.time_limits import TIMES
 from tracecut.ir.machine.machine import Machine
 from tracecut.support.errors import OutputError, TracecutError
 from tracecut.support.files import load_json, write_json

@@ -22,10 +22,8 @@ from .artefact import Artefact
 from .output.staging import seal
 from .stages.accept import PATIENCE, ROUNDS, beyond_doubt, weigh
 from .stages.capture import Traced, trace_program
-from .stages.card_scopes import device_entry, publish_card_scopes
 from .stages.compare_outputs import unstable_tokens
 from .stages.compile import compile_program
-from .stages.gpu import choose_kernels
 from .stages.manifest import build_manifest, measured, program_entry, region_entry, stopped_plans, where_it_went
 from .stages.select_loops import choose_loops
 from .stages.tune import FAILED, early_worker, tune_regions
@@ -135,6 +133,12 @@ def accept_result(artefact: Artefact) -> Artefact:
 
 def choose_for_gpu(artefact: Artefact) -> Artefact:
     """Captured memory → for each hot loop the kernel that the memory model finds fastest, whatever paid here."""
+    from .stages.card_scopes import (  # with Numba, which no other stage needs in this process
+        device_entry,
+        publish_card_scopes,
+    )
+    from .stages.gpu import choose_kernels
+
     assert artefact.program is not None and isinstance(artefact.captured, Traced)
     folder = artefact.staging / "kernels"
     folder.mkdir(exist_ok=True)

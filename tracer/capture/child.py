@@ -29,6 +29,7 @@ from .request import CaptureRequest
 from .snapshot import Capture, keep_only, objects_at, touched_objects, written_objects
 from .watch import begin_watching, own_work
 
+NOTHING = Memory((), {})
 LoopCall = ctypes.CFUNCTYPE(None, ctypes.c_int32, ctypes.POINTER(ctypes.c_uint64))
 
 
@@ -99,10 +100,12 @@ class Tracer:
             return
         nest = self.nests[loop]
         numbers = self.numbers(loop, raw)
+        least = max(self.min_jobs, 4 * self.captured.get(loop, (0, ""))[0])
+        if surely_fewer(nest, numbers, least):
+            return
         memory = self.objects.memory([(nest, numbers)])
         jobs = self._jobs(Evaluation(nest, memory, numbers, limit=self.memory))
-        before = self.captured.get(loop, (0, ""))[0]
-        if jobs < self.min_jobs or (before and jobs < 4 * before):
+        if jobs < least:
             return
         around = {
             other: values
@@ -188,6 +191,16 @@ class Tracer:
                 "refused": {str(loop): why for loop, why in self.refused.items()},
             },
         )
+
+
+def surely_fewer(nest: Nest, numbers: Mapping[str, int | float], least: int) -> bool:
+    """Whether the live values alone say that an entry of a loop has fewer iterations than `least`.
+
+    Then the objects of the program need not be listed: that takes a second for a few millions, and there are inner
+    loops that are entered as often.
+    """
+    most = Evaluation(nest, NOTHING, numbers).root_size()
+    return most is not None and most < least
 
 
 def main() -> None:

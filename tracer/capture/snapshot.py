@@ -16,7 +16,7 @@ from tracecut.support.errors import ArtefactError
 from tracecut.support.files import load_json, read_arrays, write_arrays
 from tracecut.tracer.legality.evaluate import Evaluation
 from tracecut.tracer.legality.live_memory import stack_objects
-from tracecut.tracer.legality.memory import STACK, Contents, LiveBytes, Memory, Object, Packed, Table
+from tracecut.tracer.legality.memory import STACK, Contents, LiveBytes, Memory, Object, Packed, Table, bytes_kept
 
 _MEMBERS = {"bases": "int64", "sizes": "int64", "kinds": "int64", "offsets": "int64", "contents": "uint8"}
 NOT_KEPT = -1
@@ -110,7 +110,7 @@ class Capture:
             raise ArtefactError(f"{path}: its head is damaged ({error})") from error
 
     def __repr__(self) -> str:
-        kept = memory_amounts.size(sum(data.size for data in self.memory.contents.values()))
+        kept = memory_amounts.size(bytes_kept(self.memory.contents))
         return f"<Capture of loop {self.loop}, entry {self.entry}: {len(self.memory.objects)} objects, {kept}>"
 
 

@@ -22,8 +22,10 @@ from tracecut.tracer.loops.trip_counts import count
 from .condition_values import may_hold
 from .early_exits import until_exit
 from .iteration_domains import VECTOR_BYTES, Domain, Levels, Room, begins_of_pieces, inner_domain
-from .masked_arithmetic import UNKNOWN, Bools, Values, arithmetic, cast, compare, widened
+from .masked_arithmetic import UNKNOWN, Bools, Values, combined, widened
 from .memory import DTYPES, Memory
+
+GLANCE = 1 << 12  # iterations of a loop that are looked at before it is evaluated as a whole
 
 
 @dataclass
@@ -83,10 +85,11 @@ class Evaluation:
         before any of it is taken: `too_long` says so.
         """
         if loop not in self._domains:
-            made = self._make_domain(loop)
-            if made is not None and self.nest.loops[loop].ends_early and not self.is_step(loop):
-                made = self._until_exit(loop, made)
-            self._domains[loop] = made
+            early = self.nest.loops[loop].ends_early and not self.is_step(loop)
+            soon = early and self._left_soon(loop)
+            self.cut |= {loop} if soon else set()
+            made = None if soon else self._make_domain(loop)
+            self._domains[loop] = self._until_exit(loop, made) if early and made is not None else made
         return self._domains[loop]
 
     def whole(self, loop: int) -> Domain | None:
@@ -97,6 +100,19 @@ class Evaluation:
     def is_step(self, loop: int) -> bool:
         """Whether one iteration of a loop, of unknown number, stands for all."""
         return loop in self.steps or (self.single and self.nest.loops[loop].parent is None)
+
+    def _left_soon(self, loop: int) -> bool:
+        """Whether an exit of the outermost loop may be taken in its first iterations: others need not be looked at.
+
+        What is seen of these few is forgotten. Without doubts more values are known than with them.
+        """
+        size = self.root_size() if loop == self.nest.root else None
+        if size is None or size <= GLANCE:
+            return False
+        first = Domain(loop, GLANCE, None, np.arange(GLANCE, dtype=np.int64))
+        asked = Evaluation(self.nest, self.memory, self.lives, distrusted=self.distrusted, limit=self.room.left)
+        asked._domains[loop] = first
+        return until_exit(self.nest.loops[loop], first, asked, None) is None
 
     def _until_exit(self, loop: int, made: Domain) -> Domain | None:
         """See `until_exit`. What is computed behind an exit means nothing: it is forgotten."""
@@ -291,18 +307,7 @@ class Evaluation:
         for argument in expr.args:
             inner, values = self._evaluate(argument)
             parts.append(values if level is None else self._spread(values, inner, level))
-        if kind == "choice":
-            condition, yes, no = parts
-            chosen = condition.data != 0
-            data = np.where(chosen, yes.data, no.data)
-            return Values(data, condition.known & np.where(chosen, yes.known, no.known))
-        known = parts[0].known if len(parts) == 1 else parts[0].known & parts[1].known
-        with np.errstate(all="ignore"):
-            if kind == "cast":
-                return cast(expr.data, parts[0].data, known)
-            if kind == "cmp":
-                return Values(compare(str(expr.data[0]), str(expr.data[1]), parts[0].data, parts[1].data), known)
-            return arithmetic(str(expr.data[0]), str(expr.data[1]), parts[0].data, parts[1].data, known)
+        return combined(str(kind), expr.data, parts)
 
     def _counter(self, loop: int) -> Values:
         if self.is_step(loop) and (self.at_step is None or loop != self.nest.root):

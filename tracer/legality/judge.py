@@ -194,7 +194,8 @@ def _count_conflicts(accesses: Accesses, region: int, item: Object, touched: lis
             addresses, jobs = addresses[runs], jobs[runs]
         offsets = np.ascontiguousarray(addresses - item.base)
         if site.writes:
-            whole.setdefault(site.update, set()).update(np.unique(offsets % access.width).tolist())
+            found_at = np.bincount(offsets % access.width, minlength=1)
+            whole.setdefault(site.update, set()).update(np.flatnonzero(found_at).tolist())
         events.append(Events(jobs, offsets, access.width, kind))
         sites.append(site)
     for access in unknown:

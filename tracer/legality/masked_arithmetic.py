@@ -5,7 +5,7 @@ Integers are held sign-extended in int64, whatever their width; what C leaves un
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,6 +62,23 @@ def _unsigned(data: npt.NDArray[Any], type: str) -> npt.NDArray[Any]:
             data.astype(np.int64).view(np.uint64) if np.ndim(data) else np.asarray(int(data) & (2**64 - 1), np.uint64)
         )
     return data & ((1 << bits) - 1)
+
+
+def combined(kind: str, data: tuple[Any, ...], parts: Sequence[Values]) -> Values:
+    """What an expression is whose arguments are `parts`, as long as each other or one number: a `choice`, a `cast`, a
+    `cmp` or an `op`, with its `data`."""
+    if kind == "choice":
+        condition, yes, no = parts
+        chosen = condition.data != 0
+        values = np.where(chosen, yes.data, no.data)
+        return Values(values, condition.known & np.where(chosen, yes.known, no.known))
+    known = parts[0].known if len(parts) == 1 else parts[0].known & parts[1].known
+    with np.errstate(all="ignore"):
+        if kind == "cast":
+            return cast(data, parts[0].data, known)
+        if kind == "cmp":
+            return Values(compare(str(data[0]), str(data[1]), parts[0].data, parts[1].data), known)
+        return arithmetic(str(data[0]), str(data[1]), parts[0].data, parts[1].data, known)
 
 
 def cast(data: tuple[Any, ...], values: npt.NDArray[Any], known: Any) -> Values:

@@ -124,10 +124,60 @@ class Packed(Mapping[int, npt.NDArray[np.uint8]]):
         """The same bytes in one piece. O(objects log objects + bytes)."""
         if isinstance(contents, Packed):
             return contents
+        if isinstance(contents, Contents) and isinstance(contents.rest, Packed) and contents.rest.whole:
+            return contents.rest.replaced(contents.own, contents.hidden)
         bases = np.array(sorted(contents), np.int64)
         parts = [contents[base] for base in bases.tolist()]
         starts = np.concatenate([[0], np.cumsum([part.size for part in parts], dtype=np.int64)]).astype(np.int64)
         return cls(bases, starts, np.concatenate(parts) if parts else np.zeros(0, np.uint8))
+
+    @property
+    def whole(self) -> bool:
+        """Whether all of the bytes are those of its objects."""
+        return self.starts.size == self.bases.size + 1
+
+    def nbytes(self, hidden: Collection[int] = ()) -> int:
+        """Bytes of its objects but those that are `hidden`. O(objects)."""
+        count = self.bases.size
+        places = np.arange(count) if self.whole else np.fromiter((self._places or {}).values(), np.int64, count)
+        sizes = self.starts[places + 1] - self.starts[places]
+        return int(sizes.sum()) - int(sizes[self._held(hidden)].sum())
+
+    def _held(self, bases: Collection[int]) -> npt.NDArray[np.int64]:
+        """Places of those of some objects that it has, ascending."""
+        asked = np.array(sorted(bases), np.int64)
+        places = np.searchsorted(self.bases, asked)
+        inside = places < self.bases.size
+        return places[inside][self.bases[places[inside]] == asked[inside]]
+
+    def replaced(self, own: Mapping[int, npt.NDArray[np.uint8]], hidden: Collection[int]) -> Packed:
+        """A copy without some objects, and with others in place of its own or beside them. It must be `whole`.
+
+        O(objects + bytes), a slice for each object that goes or comes.
+        """
+        gone = self._held({*hidden, *own})
+        if not gone.size and not own:
+            return self
+        kept = np.ones(self.bases.size, np.bool_)
+        kept[gone] = False
+        come = np.array(sorted(own), np.int64)
+        bases = np.concatenate([self.bases[kept], come])
+        sizes = np.concatenate([np.diff(self.starts)[kept], np.array([own[base].size for base in come.tolist()], int)])
+        order = np.argsort(bases, kind="stable")
+        # (place, whether an object goes there, base of one that comes there)
+        cuts = [(int(place), True, 0) for place in gone]
+        cuts += [
+            (int(place), False, int(base)) for place, base in zip(np.searchsorted(self.bases, come), come, strict=True)
+        ]
+        parts, last = [], 0
+        for place, goes, base in sorted(cuts):
+            parts.append(self.data[self.starts[last] : self.starts[place]])
+            last = place + goes
+            if not goes:
+                parts.append(own[base])
+        parts.append(self.data[self.starts[last] : self.starts[-1]])
+        starts = np.concatenate([[0], np.cumsum(sizes[order])]).astype(np.int64)
+        return Packed(bases[order], starts, np.concatenate(parts))
 
     def without(self, bases: npt.NDArray[np.int64]) -> Packed:
         """All but some of its objects. The bytes are shared. O(objects log objects)."""
@@ -159,19 +209,29 @@ class Contents(Mapping[int, npt.NDArray[np.uint8]]):
         rest: Mapping[int, npt.NDArray[np.uint8]],
         hidden: Collection[int] = (),
     ) -> None:
-        self.own, self.rest, self._hidden = dict(own), rest, frozenset(hidden)
+        self.own, self.rest, self.hidden = dict(own), rest, frozenset(hidden)
 
     def __getitem__(self, base: int) -> npt.NDArray[np.uint8]:
         found = self.own.get(base)
-        if found is None and base in self._hidden:
+        if found is None and base in self.hidden:
             raise KeyError(base)
         return self.rest[base] if found is None else found
 
     def __iter__(self) -> Iterator[int]:
-        return iter(self.own.keys() | (self.rest.keys() - self._hidden))
+        return iter(self.own.keys() | (self.rest.keys() - self.hidden))
 
     def __len__(self) -> int:
-        return len(self.own.keys() | (self.rest.keys() - self._hidden))
+        return len(self.own.keys() | (self.rest.keys() - self.hidden))
+
+
+def bytes_kept(contents: Mapping[int, npt.NDArray[np.uint8]]) -> int:
+    """Bytes of all objects."""
+    if isinstance(contents, Packed):
+        return contents.nbytes()
+    if isinstance(contents, Contents) and isinstance(contents.rest, Packed):
+        mine = sum(data.size for data in contents.own.values())
+        return mine + contents.rest.nbytes({*contents.own, *contents.hidden})
+    return sum(data.size for data in contents.values())
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ too much of it. Coordinates are not known here, so the geometric families are no
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from tracecut.ir.clustering import Clustering
@@ -16,6 +16,7 @@ from tracecut.ir.metrics import vertex_copies
 from tracecut.ir.ordering import Ordering
 from tracecut.partition import order
 from tracecut.partition.auto import SECONDS, SKEWED
+from tracecut.partition.linear_orders.simple import original_order
 from tracecut.partition.linear_orders.z_order import along_z
 
 LINEAR, LINEAR_WITH_HUBS = ("rcm", "degree-z"), ("rcm", "degree-z", "first-touch")
@@ -25,9 +26,11 @@ SLOW_PINS = 1 << 20  # paths through hubs coarsen badly: with more pins METIS ta
 UNSURE = 2.0  # predicted seconds are right within this factor
 SHARED = 0.02  # share of the data on threads that is no reason for other chunks
 NEARLY = 1.15  # misses within this factor of the least possible leave nothing to gain
+MOST = 0.5  # share of the avoidable misses of the nearest cache that is worth a measurement
 WORSE = 1.05  # factor in every prediction from which an order is not measured
 
 
+OWN = "own"  # the program's own order, shared out to threads
 CURVE = "+z"  # behind the name of a method: its jobs run along the Z-curve
 
 
@@ -36,7 +39,10 @@ def make_order(
 ) -> Ordering:
     """The order that a candidate's name stands for: a method, and how its jobs follow each other. See `order`."""
     method = name.removesuffix(CURVE)
-    made = order(graph, method, k=k, seed=seed, time_limit=time_limit)
+    if method == OWN:
+        made = replace(original_order(graph), method=OWN)
+    else:
+        made = order(graph, method, k=k, seed=seed, time_limit=time_limit)
     return made if method == name else along_z(graph, made)
 
 
@@ -60,11 +66,16 @@ class Forecast:
         pairs = [pair for pair in zip(mine, others, strict=True) if max(pair) > 0]
         return bool(pairs) and all(a > WORSE * b for a, b in pairs)
 
-    def fetches_less_than(self, other: Forecast) -> bool:
-        """Whether clearly fewer lines are fetched from beyond some cache; True where one of the two is not known."""
+    def fetches_less_than(self, other: Forecast, least: float = 0.0) -> bool:
+        """Whether clearly fewer lines are fetched from beyond some cache; True where one of the two is not known.
+
+        `least`: lines a job that any order has to fetch. What the nearest cache lacks the next one has, mostly in time:
+        an order that saves nothing else has to avoid `MOST` of what can be avoided there.
+        """
         if len(self.misses) != len(other.misses) or not self.misses:
             return True
-        return any(WORSE * a < b for a, b in zip(self.misses, other.misses, strict=True))
+        (near, before), *far = zip(self.misses, other.misses, strict=True)
+        return before - near > MOST * max(0.0, before - least) or any(WORSE * a < b for a, b in far)
 
 
 def shared_data(graph: LocalityGraph, ordering: Ordering, threads: int) -> float:

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 from tracecut.codegen.tuning import choose_order, nothing_left
+from tracecut.codegen.tuning.time_limits import TimeLimits
+from tracecut.codegen.tuning.trial import ALONE
 
 pytestmark = pytest.mark.quick
 
@@ -17,9 +19,10 @@ class Orders:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *, misses: float = 2.0, milliseconds: float = 2.0) -> None:
         """`misses`: lines a job that the original fetches, where one is the least; `milliseconds`: of every order."""
-        self.now, self.milliseconds = 100.0, milliseconds
+        self.now, self.milliseconds, self.misses, self.shared = 100.0, milliseconds, misses, 0.0
         self.made: list[str] = []
         self.looked = 0
+        self.note = ""  # of orders that do not run
         self.original = choose_order.Candidate("original", region_ms=1.0)
         for name, value in {
             "measure_original": lambda _: (self.original, None),
@@ -44,7 +47,11 @@ class Orders:
     def order(self, bench: Any, name: str, **_: Any) -> choose_order.Candidate:
         self.made.append(name)
         self.now += 10.0
-        return choose_order.Candidate(name, region_ms=self.milliseconds)
+        if self.note:
+            return choose_order.Candidate(name, note=self.note)
+        return choose_order.Candidate(
+            name, region_ms=self.milliseconds, predicted=[self.misses, self.misses], shared=self.shared
+        )
 
     def tune(self, deadline: float | None = None, **words: Any) -> tuple[dict[str, str], str]:
         """Name of each order → its note, and the best."""
@@ -54,12 +61,11 @@ class Orders:
         found, best = choose_order.tune(
             subject,
             machine,
-            choose_order.TimeLimits(**limits, deadline=deadline, clock=lambda: self.now),
+            TimeLimits(**limits, deadline=deadline, clock=lambda: self.now),
             method="auto",
-            threads=1,
             seed=0,
             k=None,
-            **{"sweeps": 1.0, **words},
+            **{"sweeps": 1.0, "threads": 1, **words},
             say=lambda _: None,
         )
         return {item.method: item.note for item in found}, "original" if best is None else best.method
@@ -92,6 +98,43 @@ def test_nothing_more_is_tried_where_nothing_is_left_to_gain(
     assert orders.looked == (0 if tried == "a" else 1)
     for name in set("abc") - set(tried):
         assert notes[name] == "not tried: the program's own order already fetches each cache line about once"
+
+
+@pytest.mark.parametrize(
+    ("misses", "threads", "milliseconds", "tried", "looked"),
+    [
+        (1.1, 2, 2.0, ["own"], 0),
+        (1.1, 2, 0.6, ["own"], 1),
+        (1.1, 1, 2.0, ["a"], 0),  # the program runs it as it is
+        (1.2, 2, 2.0, ["a", "b", "c"], 1),  # fewer misses may be worth more than threads
+    ],
+)
+def test_a_good_order_is_tried_on_all_threads_before_others(
+    monkeypatch: pytest.MonkeyPatch, misses: float, threads: int, milliseconds: float, tried: list[str], looked: int
+) -> None:
+    """Whether it gains or not: others fetch no less. What seems to gain is measured again."""
+    orders = Orders(monkeypatch, misses=misses, milliseconds=milliseconds)
+    _, best = orders.tune(threads=threads)
+    assert (orders.made, orders.looked) == (tried, looked)
+    assert best == ("own" if milliseconds < 1 else "original")
+
+
+def test_a_good_order_that_no_threads_can_share_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    orders = Orders(monkeypatch, misses=1.1)
+    orders.note = ALONE
+    notes, best = orders.tune(threads=2)
+    assert (orders.made, orders.looked, best) == (["own"], 0, "original")
+    assert all(notes[name].startswith("not tried: the program's own order already") for name in "abc")
+
+
+@pytest.mark.parametrize(("shared", "rest"), [(0.01, "abc"), (0.5, "")])
+def test_threads_that_share_much_may_gain_by_another_order(
+    monkeypatch: pytest.MonkeyPatch, shared: float, rest: str
+) -> None:
+    orders = Orders(monkeypatch, misses=1.1, milliseconds=0.6)
+    orders.shared = shared
+    notes, _ = orders.tune(threads=2)
+    assert "".join(name for name in "abc" if "threads share little" in notes[name]) == rest
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,17 @@ def test_what_is_only_compared_or_did_not_run_is_never_taken() -> None:
     assert best_of([original, failed], 8.0, alone=True) is original
 
 
+@pytest.mark.parametrize(("before", "asked"), [(9.9, ["original", "rcm"] * 2), (10.1, [])])
+def test_an_original_that_may_have_been_disturbed_is_measured_again(
+    monkeypatch: pytest.MonkeyPatch, before: float, asked: list[str]
+) -> None:
+    original, good = candidate("original", before), candidate("rcm", 5.0)
+    clock = Clock(monkeypatch, {"original": {1: [5.0, 5.0]}, "rcm": {1: [5.0, 5.0]}})
+    look_again(SUBJECT, [original, good], 8.0)
+    assert clock.asked == asked
+    assert (best_of([original, good], 8.0) is original) == bool(asked)
+
+
 def test_a_second_look_rights_what_others_disturbed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The order that was measured in a bad moment takes turns with the one that was not; those far off have none."""
     monkeypatch.setattr(interleaved_timing, "ROUNDS", 2)

@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracecut.ir.loops.expressions import Expr
 from tracecut.ir.loops.path_conditions import ALWAYS, Condition, both
+from tracecut.tracer.legality import evaluate
 from tracecut.tracer.legality.evaluate import Evaluation
 
 from ..reference import interpret
-from .test_evaluate import Setting, expressions, setting
+from .test_evaluate import ROWS, Setting, expressions, setting
 
 pytestmark = pytest.mark.quick
 
@@ -99,3 +100,23 @@ def test_an_exit_through_an_inner_loop_leaves_the_outer_one() -> None:
     loops = {**here.nest.loops, 0: replace(here.nest.loops[0], through=(1,))}
     here = replace(here, nest=replace(here.nest, loops=loops))
     assert here.evaluation().domain(0) is None
+
+
+@pytest.mark.parametrize("number", [0, 2, 3, 6])
+@pytest.mark.parametrize("glance", [3, 1 << 12])
+def test_a_loop_that_is_left_early_is_seen_in_its_first_iterations(
+    monkeypatch: pytest.MonkeyPatch, number: int, glance: int
+) -> None:
+    """Whatever is looked at first, an exit anywhere is found, and none where there is none."""
+    monkeypatch.setattr(evaluate, "GLANCE", glance)
+    here = setting()
+
+    def leaving(value: int) -> Setting:
+        taken = here.pool.make("cmp", ("icmp eq", "i64"), (here.pool.counter(0), here.pool.const(value)))
+        found = replace(here.nest.loops[0], early=((("bb0", "out"), both(ALWAYS, (taken, True))),))
+        return replace(here, nest=replace(here.nest, loops={**here.nest.loops, 0: found}))
+
+    evaluation = leaving(number).evaluation()
+    assert evaluation.domain(0) is None and evaluation.whole(0) is None and 0 in evaluation.cut
+    stays = leaving(ROWS).evaluation().whole(0)
+    assert stays is not None and stays.size == ROWS

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import platform
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import Any
 from tracecut.ir.machine.machine import Machine
 from tracecut.support.process.runner import Finished
 from tracecut.support.tolerances import OUTPUT
+from tracecut.support.version import package_versions
 from tracecut.tracer.loops.program import Analysis
 
 from .accept import Weighed
@@ -123,7 +122,7 @@ def build_manifest(
         "flags": list(settings.flags.compile),
         "notes": list(settings.flags.notes),
         "input_hash": input_hash(settings),
-        "versions": versions(),
+        "versions": package_versions(),
         "machine": machine.summary(),
         "predicted_for": None if settings.machine is None else settings.machine.summary(),
         "seed": settings.seed,
@@ -169,17 +168,6 @@ def input_hash(settings: Settings) -> str:
             return ""
     digest.update(repr((settings.flags, settings.argv)).encode())
     return digest.hexdigest()
-
-
-def versions() -> dict[str, str]:
-    """Versions of the packages that a result depends on, as far as they are known."""
-    from importlib.metadata import version
-
-    found = {"python": platform.python_version()}
-    for name in ("llvmlite", "ziglang", "numpy", "scipy", "numba", "pymetis"):
-        with contextlib.suppress(Exception):  # a package without its metadata
-            found[name] = version(name)
-    return found
 
 
 def _ratio(before: float | None, after: float | None) -> float | None:

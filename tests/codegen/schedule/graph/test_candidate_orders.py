@@ -118,4 +118,7 @@ def test_an_order_fetches_less_if_it_does_beyond_one_cache() -> None:
     assert Forecast((0.4, 0.05, 0.1), 0.9).fetches_less_than(known)
     assert not Forecast((0.39, 0.098, 0.0), 0.0).fetches_less_than(known)  # as far as a prediction tells
     assert not known.fetches_less_than(known)
+    near = Forecast((0.5, 0.25), 0.0)  # where the nearest cache alone could do better
+    assert Forecast((0.36, 0.25), 0.0).fetches_less_than(near, 0.25)
+    assert not Forecast((0.4, 0.25), 0.0).fetches_less_than(near, 0.25)
     assert Forecast((), 0.0).fetches_less_than(known) and known.fetches_less_than(Forecast((), 0.0))  # not known

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numba
 import pytest
+from tracecut.support import progress
 
 from tracecut.cli.graph import COMPILING, told_of_compiling
 from tracecut.cli.main import main
@@ -36,9 +38,14 @@ OLD += "int main(void) { return f0() * 0; }\n"
 
 @pytest.mark.parametrize(("options", "lines"), [([], 6), (["-v"], 14), (["-w"], 0), (["-q"], 0)])
 def test_warnings_of_the_compiler_are_passed_on(
-    options: list[str], lines: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    options: list[str],
+    lines: int,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Of old C there are many: some lines say that, and how to see all of them."""
+    monkeypatch.setattr(progress, "EVERY", math.inf)  # however busy the machine is, nothing else is said
     source = tmp_path / "old.c"
     source.write_text(OLD)
     with pytest.raises(SystemExit) as done:

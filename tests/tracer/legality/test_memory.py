@@ -1,0 +1,46 @@
+"""The bytes of many objects in one piece, compared with a dictionary of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tracecut.tracer.legality.memory import Contents, Packed, bytes_kept
+
+pytestmark = pytest.mark.quick
+
+SIZES = st.dictionaries(st.integers(0, 20).map(lambda place: 100 * place), st.integers(0, 9), max_size=12)
+
+
+def filled(sizes: dict[int, int], first: int) -> dict[int, npt.NDArray[np.uint8]]:
+    return {base: np.arange(first, first + size, dtype=np.uint8) + base % 89 for base, size in sizes.items()}
+
+
+@given(SIZES, SIZES, st.sets(st.integers(0, 20).map(lambda place: 100 * place)))
+def test_some_objects_in_place_of_others(rest: dict[int, int], own: dict[int, int], hidden: set[int]) -> None:
+    packed = Packed.of(filled(rest, 0))
+    expected = {base: data for base, data in filled(rest, 0).items() if base not in hidden} | filled(own, 100)
+    contents = Contents(filled(own, 100), packed, hidden)
+    made = Packed.of(contents)
+    assert made.bases.tolist() == sorted(expected) and made.whole
+    assert {base: data.tolist() for base, data in made.items()} == {
+        base: data.tolist() for base, data in expected.items()
+    }
+    assert made.data.size == sum(data.size for data in expected.values()) == bytes_kept(made) == bytes_kept(contents)
+    assert bytes_kept(dict(expected)) == bytes_kept(made)
+
+
+@given(SIZES, st.data(), SIZES)
+def test_what_was_left_out_is_not_counted(rest: dict[int, int], data: st.DataObject, own: dict[int, int]) -> None:
+    packed = Packed.of(filled(rest, 0))
+    gone = data.draw(st.sets(st.sampled_from(sorted(rest)))) if rest else set()
+    left = packed.without(np.array(sorted(gone), np.int64))
+    expected = {base: found for base, found in filled(rest, 0).items() if base not in gone}
+    assert {base: found.tolist() for base, found in left.items()} == {
+        base: found.tolist() for base, found in expected.items()
+    }
+    assert bytes_kept(left) == sum(found.size for found in expected.values())
+    both = expected | filled(own, 100)
+    assert bytes_kept(Contents(filled(own, 100), left)) == sum(found.size for found in both.values())
