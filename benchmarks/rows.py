@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tracecut.ir.machine.machine import Machine
-
-from tracecut.pipeline.stages.manifest import versions
+from tracecut.support.version import package_versions
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ def write_rows(path: Path, name: str, rows: list[Row], **meta: Any) -> None:
     data = {
         "benchmark": name,
         "machine": Machine.detect().summary(),
-        "versions": versions(),
+        "versions": package_versions(),
         **meta,
         "rows": [_plain(row) for row in rows],
     }
