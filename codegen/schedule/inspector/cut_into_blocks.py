@@ -212,8 +212,7 @@ def _meeting_places(plan: ScopePlan, region: int) -> list[SharedArray] | None:
         for patterns in split(use.patterns):
             if not any(pattern.access.site.writes for pattern in patterns) or _own_records(array, patterns, region):
                 continue
-            alike = {_same_records(array, pattern): pattern for pattern in patterns}  # an update reads what it writes
-            pairs = [_touched_records(plan, region, array, pattern) for pattern in alike.values()]
+            pairs = [_touched_records(plan, region, array, pattern) for pattern in patterns]
             known = [pair for pair in pairs if pair is not None]
             if len(known) < len(pairs):
                 return None
@@ -221,12 +220,6 @@ def _meeting_places(plan: ScopePlan, region: int) -> list[SharedArray] | None:
             jobs, records = (np.concatenate(column) for column in zip(*known, strict=True))
             found.append(SharedArray(use.array, jobs, records - low, high - low))
     return found
-
-
-def _same_records(array: Array, pattern: Pattern) -> tuple[Any, ...]:
-    """What accesses have in common that touch the same records in the same iterations."""
-    site = pattern.access.site
-    return pattern.kind, pattern.major, pattern.step > 0, array.record(pattern), site.loop, site.reach
 
 
 def _own_records(array: Array, patterns: Sequence[Pattern], region: int) -> bool:
