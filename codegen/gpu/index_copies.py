@@ -55,12 +55,12 @@ def _renumber(schedule: Schedule, move: Move, data: Bytes, *, back: bool) -> Non
     part = data[low : low + move.stride * move.count]
     for item in move.renumber:
         space = schedule.spaces[item.space]
-        numbers = np.append(space.order if back else np.argsort(space.order), 0).astype(np.int64)
+        numbers = space.order if back else np.argsort(space.order)
         for offset in item.offsets:
             values = field_at(part, move.stride, offset, item.width)
             places = values.astype(np.int64) - item.shift - space.low
             known = (places >= 0) & (places < space.order.size)
-            values[:] = np.where(known, numbers[np.where(known, places, -1)] + item.shift + space.low, values)
+            values[known] = numbers[places[known]] + (item.shift + space.low)
 
 
 def copied(schedule: Schedule, region: RegionSchedule, copy: Copy, data: Sequence[Bytes]) -> Bytes:

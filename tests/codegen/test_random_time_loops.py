@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tracecut.codegen.schedule.schedule import Schedule
 from tracecut.support.errors import UnsupportedError
 
 from .harness import Inspected, Program, trace
@@ -26,25 +28,29 @@ def understood(subject: Program) -> list[Inspected]:
     return found
 
 
-def check(seed: int, folder: Path) -> tuple[int, int]:
-    """How many runs used a layout, and how many of these had more regions than the hot loop."""
-    subject = trace(program(seed), folder)
-    used = several = 0
+def in_use(source: str, seed: int, folder: Path) -> Iterator[tuple[Inspected, Schedule]]:
+    """The runs of a program in a random order that used it; all of them print what the program prints."""
+    folder.mkdir()
+    subject = trace(source, folder)
     for place, item in enumerate(understood(subject)):
         for threads in (1, 3):
             schedule = item.schedule(item.random(seed + threads), threads)
             made = woven([item], [schedule], threads=threads, batched=threads > 1, name=f"n{place}-{threads}")
             ran = run_woven(subject, made, cpus=[0, 1, 0][:threads])
             assert (ran.code, ran.stdout) == (0, subject.native_output), (seed, item.mark, threads, ran.stderr)
-            used += bool(ran.used[str(item.scope)])
-            several += bool(ran.used[str(item.scope)]) and len(item.inspection.plan.uses) > 1
-    return used, several
+            if ran.used[str(item.scope)]:
+                yield item, schedule
+
+
+def check(seed: int, folder: Path) -> tuple[int, int]:
+    """How many runs used a layout, and how many of these had more regions than the hot loop."""
+    found = [len(item.inspection.plan.uses) > 1 for item, _ in in_use(program(seed), seed, folder)]
+    return len(found), sum(found)
 
 
 def test_random_programs(tmp_path: Path, few_jobs_a_thread: None) -> None:
     counts = []
     for seed in range(4):
-        (tmp_path / str(seed)).mkdir()
         counts.append(check(seed, tmp_path / str(seed)))
     used, several = (sum(part) for part in zip(*counts, strict=True))
     assert used >= 8 and several >= 2
@@ -54,5 +60,4 @@ def test_random_programs(tmp_path: Path, few_jobs_a_thread: None) -> None:
 @pytest.mark.parametrize("first", range(100, 400, 20))
 def test_three_hundred_random_programs(first: int, tmp_path: Path, few_jobs_a_thread: None) -> None:
     for seed in range(first, first + 20):
-        (tmp_path / str(seed)).mkdir()
         check(seed, tmp_path / str(seed))
