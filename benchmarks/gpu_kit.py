@@ -75,7 +75,7 @@ def prepare(kit: Path, programs: Collection[str] = tuple(CASES)) -> None:
     """Compile the programs, find their loops on small inputs, and put what a card's machine needs into a folder."""
     kit.mkdir(parents=True, exist_ok=True)
     found: dict[str, Any] = {"tracecut": __version__, "programs": {}, "files": {}}
-    take_runtime(support_object(Path(binding.__file__).parent / "runtime.c", PORTABLE))
+    take_runtime(support_object(Path(binding.__file__).parent / "native" / "runtime.c", PORTABLE))
     library = shared_library([runtime_object()], Flags(), kit / SUPPORT)
     found["files"][SUPPORT] = hashlib.sha256(library.read_bytes()).hexdigest()
     for name in programs:

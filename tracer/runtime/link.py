@@ -76,7 +76,7 @@ def runtime_object() -> bytes:
     """Machine code of the run-time support that a traced or rescheduled program calls. Compiled once, in a second."""
     if not _RUNTIME:
         # Additions of two words at a time would go through vector registers before each product of a fingerprint.
-        _RUNTIME.append(support_object(_HERE / "runtime.c", ["-fno-slp-vectorize"]))
+        _RUNTIME.append(support_object(_HERE / "native" / "runtime.c", ["-fno-slp-vectorize"]))
     return _RUNTIME[0]
 
 
@@ -88,7 +88,7 @@ def take_runtime(data: bytes) -> None:
 @cache
 def compat_object() -> bytes:
     """Machine code of the functions that the C library keeps out of its shared object."""
-    return support_object(_HERE / "compat.c")
+    return support_object(_HERE / "native" / "compat.c")
 
 
 def shared_library(objects: Sequence[bytes], flags: Flags, target: Path) -> Path:

@@ -62,7 +62,7 @@ static long machine(long number, ...) {
 def machine(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     folder = tmp_path_factory.mktemp("pages")
     (folder / "machine.c").write_text(MACHINE)
-    words = [*compiler().command, "-shared", "-fPIC", "-O1", f"-I{Path(runtime.__file__).parent}"]
+    words = [*compiler().command, "-shared", "-fPIC", "-O1", f"-I{Path(runtime.__file__).parent / 'native'}"]
     subprocess.run([*words, "machine.c", "-o", "machine.so"], cwd=folder, env=environment(), check=True)
     library = ctypes.CDLL(str(folder / "machine.so"))
     library.tc_move_pages.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32]
