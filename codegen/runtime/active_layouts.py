@@ -13,11 +13,24 @@ from .executor import Executor
 TYPE_CHECKING = False  # as in `typing`
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Any, Protocol
 
     from tracecut.codegen.schedule.schedule import Schedule
     from tracecut.tracer.runtime.hooks import Tables
 
     from .executor import RegionCode
+
+    class Written(Protocol):
+        """Rows of an arena, an address, that go back to the program: where, their bytes, and their places there."""
+
+        @property
+        def arena(self) -> int: ...
+        @property
+        def bases(self) -> Any: ...
+        @property
+        def sizes(self) -> Any: ...
+        @property
+        def starts(self) -> Any: ...
 
 
 class ActiveLayouts:
@@ -34,6 +47,7 @@ class ActiveLayouts:
         self.threads = 0  # 0: not started
         self.allowed: set[int] = set()  # CPUs of the program, while a layout is in force
         self.pinned = 0  # layouts in force
+        self.written: dict[Executor, Sequence[Written]] = {}  # rows that go back when a layout is left
 
     def start(self) -> None:
         """Have the threads; the process that calls this is the one whose scopes count."""
@@ -48,10 +62,11 @@ class ActiveLayouts:
         codes: Mapping[int, RegionCode],
         numbers: Mapping[int, int],
         homes: Sequence[int] | None = None,
+        written: Sequence[Written] = (),
     ) -> Executor:
         """Put a schedule in force; `executor` has applied it before, or is None. `numbers`: region → its number.
 
-        bases, codes, homes: as for `Executor`.
+        bases, codes, homes: as for `Executor`. written: rows that go back to the program when it is left.
 
         Raises UnsupportedError when the program has left the threads' CPUs; a scope around this one may have.
         """
@@ -61,6 +76,7 @@ class ActiveLayouts:
             executor = Executor(self.native, schedule, bases, codes, homes=homes, threads=self.threads)
         else:
             executor.rebind(bases, codes, homes)
+        self.written[executor] = written
         executor.enter()
         try:
             self._pin(True)
@@ -73,12 +89,14 @@ class ActiveLayouts:
         return executor
 
     def off(self, executor: Executor | None, numbers: Mapping[int, int]) -> None:
-        """Restore the data, if they are moved; the original loops run."""
+        """Restore the data, if they are moved, and the rows that were written; the original loops run."""
         for region in numbers.values():
             self.tables.plans[region] = None
             self.tables.probes[region] = 0
         if executor is not None and executor.active:
             executor.leave()
+            for rows in self.written.pop(executor, ()):
+                self.native.spread(rows.arena, rows.bases, rows.sizes, rows.starts, threads=self.threads)
             self._pin(False)
 
     def _require_cpus(self) -> None:

@@ -361,7 +361,8 @@ class Host:
         codes = region_codes(self.library, state.file, memory, numbers, list(state.schedule.regions))
         bases = [item.base for item in found]
         read = [address_of(memory, item, 0) if item in memory.rows else item.base for item in found]
-        state.executor = self.layouts.put(state.executor, state.schedule, read, codes, state.file.numbers, bases)
+        schedule, regions = state.schedule, state.file.numbers
+        state.executor = self.layouts.put(state.executor, schedule, read, codes, regions, bases, written=state.written)
         state.pause.in_force(self.tables, raw, bases)
         state.used += 1
         state.refused = ""
@@ -374,10 +375,7 @@ class Host:
 
     def _off(self, state: ScopeState) -> None:
         state.pause.end(self.tables)
-        was = state.executor is not None and state.executor.active
         self.layouts.off(state.executor, state.file.numbers)
-        for rows in state.written if was else ():
-            self.native.spread(rows.arena, rows.bases, rows.sizes, rows.starts, threads=max(1, self.threads))
 
     def _mismatch(self, region: int, slot: int) -> None:
         file = self.owner[region]

@@ -349,7 +349,7 @@ class LightHost:
                 scope.saved = SavedSchedule(scope.listed, self.library, self.names, self._read)
             layouts = self.layouts
         saved, start = scope.saved, time.perf_counter_ns()
-        objects, found, why = saved.differs(raw, layouts.native)
+        objects, found, why = saved.differs(raw, layouts.native, threads=max(1, layouts.threads))
         scope.guard_nanoseconds += time.perf_counter_ns() - start
         if found is None:
             return why
@@ -362,7 +362,9 @@ class LightHost:
         schedule, places = saved.schedule, [item.base for item in found]
         if bases is not None and places != bases:
             return MOVED
-        scope.executor = layouts.put(scope.executor, schedule, places, saved.codes(raw, objects), saved.numbers)
+        scope.executor = layouts.put(
+            scope.executor, schedule, places, saved.codes(raw, objects), saved.numbers, written=saved.written
+        )
         scope.pause.in_force(self.tables, raw, places)
         scope.used += bases is None
         scope.refused = ""

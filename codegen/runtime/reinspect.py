@@ -21,6 +21,7 @@ from tracecut.tracer.legality.memory import Memory
 
 from .coming_schedule import packed
 from .inspection_gain import why_not
+from .rows.saved_columns import saved_columns
 from .schedule_file import ScopeFile
 
 if TYPE_CHECKING:
@@ -86,7 +87,8 @@ def inspect_beside(host: Host, number: int, raw: Sequence[int], per_call: float)
     if expected_gain(file, numbers, memory, per_call) is not None:
         os.nice(IDLE)
     schedule = inspect_again(host, file, numbers, memory)
-    made = replace(file, schedule=schedule, key=host.secret, used_rows=schedule.meta.get("used_rows", {}))
+    used, columns = schedule.meta.get("used_rows", {}), schedule.meta.get("columns", ())
+    made = replace(file, schedule=schedule, key=host.secret, used_rows=used, columns=columns)
     handle = os.memfd_create("schedule")
     path = made.save(f"/proc/self/fd/{handle}")
     return packed(first_look(made, path.name, path.parent), path.read_bytes())
@@ -172,6 +174,6 @@ def inspect_again(host: Host, file: ScopeFile, numbers: Mapping[str, int | float
         reduce=str(file.options["reduce"]),
         remark="inspected in the running program",
     )
-    schedule.meta["used_rows"] = used
+    schedule.meta.update(used_rows=used, columns=saved_columns(found.accesses, file.tables))
     check_schedule(schedule, objects, found.accesses, groups, found.plan.movable)
     return schedule

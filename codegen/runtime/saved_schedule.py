@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import ctypes
 import json
+from functools import cached_property
 
 from tracecut.codegen.schedule.guards.check_guard import check_guard
 from tracecut.codegen.schedule.schedule_json import guard_in, outlined_in, schedule_in
 from tracecut.support.errors import ScheduleError
 from tracecut.support.process.own_stack import own_stack, variables_on
+from tracecut.tracer.runtime.buffers import Block
 from tracecut.tracer.runtime.fingerprint_key import Secret
 from tracecut.tracer.runtime.hook_slots import named_numbers
+from tracecut.tracer.runtime.row_tables import Entry, RowTables
 
 from .executor import RegionCode
+from .rows.entered_rows import EnteredRows
 from .shared_mappings import require_own
 
 TYPE_CHECKING = False  # as in `typing`
@@ -28,24 +32,22 @@ if TYPE_CHECKING:
     from tracecut.codegen.schedule.schedule import Schedule
     from tracecut.tracer.runtime.binding import Native
 
+    from .active_layouts import Written
+
 WIDTHS = {**dict.fromkeys(("order", "jobs", "lengths", "waves"), ctypes.c_int32), "bounds": ctypes.c_int64}
-WIDTHS["used"] = ctypes.c_int64
-
-
-class Entry(ctypes.Structure):
-    """An object of the program; mirrors the C structure of the same name."""
-
-    _fields_ = [("base", ctypes.c_uint64), ("size", ctypes.c_uint64)]
+WIDTHS |= dict.fromkeys(("used", "offsets"), ctypes.c_int64)
 
 
 class Objects:
     """The objects of the program that are alive in one entry of a scope. Each has a single `Entry`.
 
     Args:
-        stack: arrays on the stack that are live into the scope.
+        stack: arrays on the stack that are live into the scope. tables: whether rows behind pointers are among them.
     """
 
-    def __init__(self, library: ctypes.CDLL, names: Sequence[str], stack: Sequence[tuple[int, int]]) -> None:
+    def __init__(
+        self, library: ctypes.CDLL, names: Sequence[str], stack: Sequence[tuple[int, int]], *, tables: bool = False
+    ) -> None:
         self._library = library
         self._named: list[tuple[str, int, int]] = []
         if names:
@@ -55,10 +57,18 @@ class Objects:
         self._others = (Entry * max(1, len(places)))(*(Entry(*place) for place in places))
         self._count = len(places)
         self._made: dict[int, Entry] = {}
+        self.tables = RowTables(library, places) if tables else None
+        self.own: list[Entry] = []  # that stand for rows
 
     def find(self, addresses: Sequence[int]) -> list[Entry | None]:
         """The object that each address lies in, None where there is none or where objects overlap."""
         count = len(addresses)
+        if self.tables is not None:
+            own = [next((item for item in self.own if 0 <= at - item.base < item.size), None) for at in addresses]
+            return [
+                mine or (self._made.setdefault(base, Entry(base, size)) if size else None)
+                for mine, (base, size) in zip(own, self.tables.find(addresses), strict=True)
+            ]
         found = (Entry * max(1, count))()
         asked = (ctypes.c_uint64 * max(1, count))(*addresses)
         self._library.tc_find(asked, ctypes.c_size_t(count), self._others, ctypes.c_size_t(self._count), found)
@@ -96,18 +106,32 @@ class SavedSchedule:
         self.secret = Secret(bytes.fromhex(listed["secret"]))
         self._library, self._names, self._read = library, names, read
         self._schedule: Schedule | None = None
+        self._kept: tuple[object, Objects] | None = None  # of the last entry: as long as nothing was allocated since
+        self.rows = EnteredRows(listed["tables"], listed["pointers_made"], self._array) if listed["tables"] else None
         self._outlined: dict[int, Any] = {}
         self._symbols: dict[int, int] = {}
 
-    def differs(self, raw: Sequence[int], native: Native) -> tuple[Objects, list[Entry] | None, str]:
+    @property
+    def written(self) -> Sequence[Written]:
+        """Rows that go back to the program when the layout is left."""
+        return () if self.rows is None else self.rows.written
+
+    def differs(
+        self, raw: Sequence[int], native: Native, *, threads: int = 1
+    ) -> tuple[Objects, list[Entry] | None, str]:
         """The objects of the guard, or what the schedule was not made for. `raw`: what the hook handed over.
 
-        With a guard that is not complete it is a first look: the rest is for the host to ask.
+        With a guard that is not complete it is a first look: the rest is for the host to ask. `threads`: copy rows.
         """
         variables = [(raw[place], size) for place, size in self.listed["stack"]]
         variables = variables_on(own_stack(), variables) if variables else []
-        objects = Objects(self._library, self._names, variables)
-        lives = named_numbers(self.listed["values"], raw)
+        rows, lives = self.rows, named_numbers(self.listed["values"], raw)
+        if rows is None:
+            objects = Objects(self._library, self._names, variables)
+        else:
+            objects, why = self._enter_rows(rows, raw, variables, native, threads)
+            if why:
+                return objects, None, why
         recipes = self.listed["pointers"]
         addresses = [self.value(recipe, raw, objects) for recipe in recipes]
         held = objects.find([address or 0 for address in addresses])
@@ -118,7 +142,8 @@ class SavedSchedule:
 
         def require(found: Sequence[Entry]) -> None:
             places = [(int(item.base), int(item.size)) for item in found]
-            require_own(places, [places[number] for number in self.listed["moved"]])
+            back = [] if rows is None else rows.ranges
+            require_own([*places, *back], [*(places[number] for number in self.listed["moved"]), *back])
 
         def address_of(item: Entry, offset: int) -> int:
             return int(item.base) + offset
@@ -134,7 +159,32 @@ class SavedSchedule:
             made=self.listed["made"],
             pointers_made=lambda: self.listed["pointers_made"],
             require=require,
+            numbers=lambda item: None if rows is None else rows.copies.get(item.base),
         )
+
+    def _enter_rows(
+        self, rows: EnteredRows, raw: Sequence[int], variables: Sequence[tuple[int, int]], native: Native, threads: int
+    ) -> tuple[Objects, str]:
+        """The objects of the program with those that stand for rows, or what differs."""
+        seen = (ctypes.c_uint64.in_dll(self._library, "tc_generation").value, variables)
+        recipes, pointers = self.listed["pointers"], list(rows.pointers)
+
+        def leads(objects: Objects) -> dict[int, Entry | None]:
+            found = objects.find([self.value(recipes[pointer], raw, objects) or 0 for pointer in pointers])
+            return dict(zip(pointers, found, strict=True))
+
+        if self._kept is not None and self._kept[0] == seen:
+            objects = self._kept[1]
+            if rows.refreshed(leads(objects), native, threads=threads):
+                return objects, ""
+        objects = Objects(self._library, self._names, variables, tables=True)
+        assert objects.tables is not None
+        self._kept = None
+        if why := rows.enter(objects.tables, leads(objects), native, threads=threads):
+            return objects, why
+        objects.own = [*rows.arenas.values(), *rows.copies.values()]
+        self._kept = seen, objects
+        return objects, ""
 
     def value(self, recipe: Any, raw: Sequence[int], objects: Objects) -> int | None:
         """What is found as a recipe says (`schedule_listing.py`); None for a pointer that cannot be read."""
@@ -143,22 +193,35 @@ class SavedSchedule:
         kind, first, *rest = recipe
         if kind == "global":
             return objects.named(first)
+        if kind == "arena":
+            return None if self.rows is None else int(self.rows.arenas[first].base)
         base = self.value(first, raw, objects)
+        if kind == "behind":
+            return None if base is None or self.rows is None else base + self.rows.behind[rest[0]]
         return None if base is None else objects.pointer_at((base + rest[0]) % (1 << 64))
+
+    @cached_property
+    def _file(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Header and arrays of the schedule's file. Raises what `read` raises."""
+        data = self._read(self.listed["file"])
+        places = self.listed["members"]
+        start, size = places["meta"]
+        meta = json.loads(data[start : start + size])
+        arrays = {}
+        for name, (start, count) in places.items():
+            if name != "meta":
+                kind = WIDTHS[name.rpartition("_")[2]]
+                arrays[name] = (kind * count).from_buffer_copy(data, start) if count else (kind * 0)()
+        return meta, arrays
+
+    def _array(self, name: str) -> Block:
+        return Block.of(self._file[1][name], "i8")
 
     @property
     def schedule(self) -> Schedule:
         """Read when it is asked for the first time. Raises what `read` raises, and ScheduleError."""
         if self._schedule is None:
-            data = self._read(self.listed["file"])
-            places = self.listed["members"]
-            start, size = places["meta"]
-            meta = json.loads(data[start : start + size])
-            arrays = {}
-            for name, (start, count) in places.items():
-                if name != "meta":
-                    kind = WIDTHS[name.rpartition("_")[2]]
-                    arrays[name] = (kind * count).from_buffer_copy(data, start) if count else (kind * 0)()
+            meta, arrays = self._file
             self._outlined = {int(loop): outlined_in(found) for loop, found in meta["outlined"].items()}
             chosen = meta["options"].get("variant")
             for loop, found in self._outlined.items():

@@ -35,8 +35,11 @@ from tracecut.tracer.legality.memory import HEAP, Object
 from tracecut.tracer.loops.flatten_rows import RowTable
 from tracecut.tracer.runtime.fingerprint_key import Secret
 
+from .rows.saved_columns import SavedColumn, columns_in, columns_out
+
 MAX_NUMBER = 4096  # scopes and regions of one program, as in runtime.c
 OPTIONS = {"method", "threads", "reduce", "single", "renumber", "region", "seed"}
+ROW_ARRAYS = {"rows*_used": "int64", "columns*_offsets": "int64"}
 COSTS = {"original", "optimized", "inspect", "copy", "sweeps"}
 
 
@@ -52,6 +55,7 @@ class ScopeFile:
         schedule: made for the traced input. key: the secret of its fingerprints.
         tables: of row pointers, where the code is that of the flattened program (`flatten_rows.py`).
         used_rows: arena → bytes of each row that are read (`row_arenas.py`).
+        columns: where the pointers of these tables stand; none where the host has to look for them.
         costs: nanoseconds a job: `original`, `optimized`, `inspect`, `copy`, and `sweeps` an entry.
         options: how it was made: method, threads, reduce, single, renumber, seed.
     """
@@ -69,6 +73,7 @@ class ScopeFile:
     options: Mapping[str, Any]
     tables: tuple[RowTable, ...] = ()
     used_rows: Mapping[str, npt.NDArray[np.int64]] = field(default_factory=dict)
+    columns: tuple[SavedColumn, ...] = ()
 
     @property
     def main(self) -> int:
@@ -90,6 +95,8 @@ class ScopeFile:
         schedule = self.schedule
         arrays = schedule_arrays(schedule)
         arrays |= {f"rows{place}_used": used for place, used in enumerate(self.used_rows.values())}
+        offsets, columns = columns_out(self.columns)
+        arrays |= offsets
         meta = {
             "number": self.number,
             "numbers": {str(loop): number for loop, number in self.numbers.items()},
@@ -104,12 +111,13 @@ class ScopeFile:
             "options": dict(self.options),
             "tables": [to_plain(table) for table in self.tables],
             "used_rows": list(self.used_rows),
+            "columns": columns,
         }
         return write_arrays(path, "ScopeFile", arrays, meta)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ScopeFile:
-        members = {f"{name}?": dtype for name, dtype in {**SCHEDULE_ARRAYS, "rows*_used": "int64"}.items()}
+        members = {f"{name}?": dtype for name, dtype in {**SCHEDULE_ARRAYS, **ROW_ARRAYS}.items()}
         arrays, meta = read_arrays(path, "ScopeFile", members)
         try:
             found = cls(
@@ -126,6 +134,7 @@ class ScopeFile:
                 options=dict(meta["options"]),
                 tables=tuple(from_plain(RowTable, table) for table in meta["tables"]),
                 used_rows={str(name): arrays[f"rows{place}_used"] for place, name in enumerate(meta["used_rows"])},
+                columns=columns_in(arrays, meta["columns"]),
             )
             found.verify()
             return found

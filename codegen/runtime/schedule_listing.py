@@ -1,16 +1,17 @@
 """The entry of a schedule in the listing, with which it can be checked and used without analysing its scope again.
 
 Where each pointer comes from is written as a recipe: the slot that the hook hands it over in, `["global", name]`, or
-`["load", recipe, offset]` for a pointer stored at an offset from another pointer. A guard of which every pointer has
-a recipe is complete: `saved_schedule.py` asks it in place of the host. Of any other one the listing holds as much as
-has recipes; that is necessary and not enough, and the host asks all of it.
+`["load", recipe, offset]` for a pointer stored at an offset from another pointer, `["arena", name]` for a copy of rows
+behind pointers, or `["behind", recipe, load]` for what lies in the copy of their table. A guard of which every pointer
+has a recipe is complete: `saved_schedule.py` asks it in place of the host. Of any other one the listing holds as much
+as has recipes; that is necessary and not enough, and the host asks all of it.
 """
 
 from __future__ import annotations
 
 import ctypes
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
@@ -22,7 +23,9 @@ from tracecut.codegen.schedule.schedule import Guard, ObjectRef
 from tracecut.codegen.schedule.schedule_json import guard_out
 from tracecut.ir.loops.expressions import NEVER_KNOWN, Expr
 from tracecut.ir.loops.nest import Nest
+from tracecut.tracer.loops.row_numbers import is_number
 
+from .rows.saved_columns import listed_tables
 from .saved_schedule import WIDTHS
 from .schedule_file import ScopeFile
 
@@ -45,10 +48,10 @@ def _term(expr: Expr, places: Mapping[str, int]) -> list[int] | None:
     return [places[expr.data[0]], 0] if expr.kind == "live" and expr.data[0] in places else None
 
 
-def _recipe(expr: Expr, places: Mapping[str, int]) -> Any:
+def _recipe(expr: Expr, places: Mapping[str, int], arenas: Collection[str] = ()) -> Any:
     """Where a pointer or a number comes from; None when it is made otherwise."""
     if expr.kind == "live":
-        return places.get(expr.data[0])
+        return ["arena", expr.data[0]] if expr.data[0] in arenas else places.get(expr.data[0])
     if expr.kind != "load" or expr.data[1] != "ptr":
         return None
     base, offset = expr.args[0], 0
@@ -80,7 +83,9 @@ def _known(guard: Guard, recipes: list[Any], places: Mapping[str, int]) -> tuple
     return part, kept, whole
 
 
-def _code(nest: Nest, outlined: Outlined, places: Mapping[str, int], types: Mapping[str, str]) -> dict[str, Any] | None:
+def _code(
+    nest: Nest, outlined: Outlined, places: Mapping[str, int], types: Mapping[str, str], arenas: Collection[str]
+) -> dict[str, Any] | None:
     """Where a range function's pointers and numbers come from, as `region_codes.py` finds them; None if elsewhere."""
     deciding, names, expected = nest.deciding(), {}, []
     for place, slot in enumerate(outlined.slots):
@@ -119,7 +124,13 @@ def _code(nest: Nest, outlined: Outlined, places: Mapping[str, int], types: Mapp
             roots[str(group.id)] = ["load", behind, offset]
             fixed.append(group.id)
         elif group.root.startswith("@"):
-            roots[str(group.id)] = ["global", group.root]
+            roots[str(group.id)] = ["arena" if group.root in arenas else "global", group.root]
+            fixed += [group.id] if group.root in arenas else []
+        if is_number(group.sites[0]):  # read from the copy of its table
+            if str(group.id) not in roots:
+                return None
+            roots[str(group.id)] = ["behind", roots[str(group.id)], group.sites[0]]
+            fixed.append(group.id)
     return {"expected": expected, "roots": roots, "fixed": fixed}
 
 
@@ -149,19 +160,26 @@ def first_look(file: ScopeFile, name: str, folder: Path) -> dict[str, Any]:
     `pointers`: recipes. `made`, `pointers_made`: where the numbers and the pointers come from, in words. `guard`: over
     these pointers; `complete` when that is all of it. `moved`: its objects that are permuted in place. `codes`: region
     → what its range function has to see, `members`: where the file's arrays lie. `talk`: the values that threads
-    exchange. `pays_after`: calls of the main region that pay for one exit. `costs`: nanoseconds a job.
+    exchange. `pays_after`: calls of the main region that pay for one exit. `costs`: nanoseconds a job. `tables`: of
+    pointers to rows (`saved_columns.py`).
     """
     places = {name: place for place, (name, _) in enumerate(file.values)}
     nest, types = file.nest, dict(file.values)
-    recipes = [_recipe(pointer, places) for pointer in pointers_of(nest)]
-    asked = file.schedule.guard
-    if file.tables:  # its bytes are those of copies, which the host makes
-        own = tuple(ref for ref in asked.objects if not ref.numbers)
-        asked = replace(asked, objects=own, loads=(), unplaced=(), nulls=())
-    guard, kept, whole = _known(asked, recipes, places)
+    arenas = {table.arena for table in file.tables}
+    recipes = [_recipe(pointer, places, arenas) for pointer in pointers_of(nest)]
+    tables = listed_tables(nest, file.tables, file.columns, file.used_rows, file.schedule, recipes)
+    codes = {loop: _code(nest, file.outlined[loop], places, types, arenas) for loop in file.regions}
+    guard, kept, whole = _known(file.schedule.guard, recipes, places)
+    complete = whole and tables is not None and None not in codes.values() and set(nest.stack) <= places.keys()
+    if file.tables and not complete:  # the rest of the guard is about copies, which the host makes
+        own = tuple(ref for ref in file.schedule.guard.objects if not ref.numbers)
+        recipes = [_recipe(pointer, places) for pointer in pointers_of(nest)]
+        part = replace(file.schedule.guard, objects=own, loads=(), unplaced=(), nulls=())
+        guard, kept, _ = _known(part, recipes, places)
     made = pointers_made(nest)
-    codes = {loop: _code(nest, file.outlined[loop], places, types) for loop in file.regions}
-    complete = whole and not file.tables and None not in codes.values() and set(nest.stack) <= places.keys()
+    number = {pointer: place for place, pointer in enumerate(kept)}
+    for column in (column for item in tables or () for column in item["columns"]):
+        column["pointer"] = number.get(column["pointer"], -1)
     trip = nest.loops[nest.root].trip if file.options["single"] else None
     return {
         "file": name,
@@ -184,6 +202,7 @@ def first_look(file: ScopeFile, name: str, folder: Path) -> dict[str, Any]:
         "pointers_made": [made[pointer] for pointer in kept],
         "guard": guard_out(guard),
         "complete": complete,
+        "tables": tables if complete else [],
         "moved": sorted({move.object for move in file.schedule.moves}) if complete else [],
         "codes": {str(loop): code for loop, code in codes.items()} if complete else {},
         "members": _members(folder / name),

@@ -16,6 +16,7 @@ from tracecut.codegen.host.region_library import batch_regions, load_regions, ou
 from tracecut.codegen.host.vector_versions import rounds_freely
 from tracecut.codegen.ptx.alias_facts import gpu_facts
 from tracecut.codegen.runtime.replay import Replay
+from tracecut.codegen.runtime.rows.saved_columns import saved_columns
 from tracecut.codegen.runtime.schedule_file import ScopeFile
 from tracecut.codegen.schedule.graph.scope_graph import ScopeGraph, graph_size, scope_graph
 from tracecut.codegen.schedule.guards.make_guard import make_guard
@@ -340,6 +341,7 @@ class Worker:
             },
             tables=self.captured.tables,
             used_rows=self.captured.used_rows,
+            columns=saved_columns(inspection.accesses, self.captured.tables),
         )
         path = file.save(self.folder / "scope.npz")
         self.result |= {

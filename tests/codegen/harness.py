@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from tracecut.codegen.host.region_library import outline_regions
 from tracecut.codegen.runtime.replay import Replay
+from tracecut.codegen.runtime.rows.saved_columns import saved_columns
 from tracecut.codegen.runtime.schedule_file import ScopeFile
 from tracecut.codegen.schedule.check.checker import check_schedule
 from tracecut.codegen.schedule.graph.scope_graph import ScopeGraph, scope_graph
@@ -280,4 +281,5 @@ class Inspected:
             },
             self.captured.tables,
             self.captured.used_rows,
+            saved_columns(self.inspection.accesses, self.captured.tables),
         )

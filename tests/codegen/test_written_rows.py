@@ -6,8 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from tracecut.codegen.runtime.reinspect import inspect_again
+from tracecut.codegen.runtime.schedule_listing import first_look
+from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.legality.row_arenas import PAGE, CopiedRows, ranges_of
+
+from tracecut.pipeline.stages.tune import scope_exits
 
 from .harness import trace
 from .woven_programs import run_woven, woven
@@ -96,3 +101,57 @@ def test_ranges_of_rows_are_whole_pages() -> None:
     assert ranges_of(rows) == [(5 * PAGE, 3 * PAGE)]
     cut = rows.up_to({"@tc.rows0": np.array([8, 99, 0, 0], np.int64)})
     assert cut.sizes.tolist() == [8, 16, 0, 0] and ranges_of(cut) == [(5 * PAGE, PAGE)]
+
+
+TOLD = """
+#include <stdio.h>
+#include <stdlib.h>
+__attribute__((noinline)) void tell(double **x, int t, char how)
+{
+    printf("%g\\n", x[t][1]);
+    if (how == 'm') free(malloc(1000 + t)); /* nothing that is moved, but the table of allocations changes */
+    if (how == 'r') x[7] = realloc(x[7], 48); /* the first time it is longer then */
+    if (how == 'p') { double *y = x[3]; x[3] = x[4], x[4] = y; }
+}
+int main(int argc, char **argv)
+{
+    char how = argc > 1 ? argv[1][0] : 's';
+    double **x = malloc(sizeof *x * 60), sum = 0;
+    int *index = malloc(sizeof *index * 60);
+    for (int i = 59; i >= 0; i--)
+        x[i] = malloc(32), x[i][0] = i, x[i][1] = 0.5, index[i] = i * 17 % 60;
+    for (int t = 0; t < 27; t++) {
+        for (int i = 0; i < 60; i++) // @told
+            x[index[i]][1] += 0.25 * x[i][0];
+        if (t % 9 == 8)
+            tell(x, t, how);
+    }
+    for (int i = 0; i < 60; i++) sum += x[i][1] * (i + 1);
+    printf("%.17g\\n", sum);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("how", ["same", "more", "realloc", "pointers"])
+def test_rows_are_looked_up_again_where_something_changed(tmp_path: Path, how: str) -> None:
+    """After an exit; where nothing did, they are only copied. Both hosts give the program's own output."""
+    subject = trace(TOLD, tmp_path)
+    region = subject.loop("told")
+    scope = subject.scopes_of(region)[0]
+    for exits, _ in scope_exits(subject.compiled.analysis, subject.traced, scope, region):
+        try:
+            item = subject.inspect_in("told", region, scope, exits)
+            break
+        except UnsupportedError as error:
+            print(exits, error)
+    made = woven([item], [item.schedule(item.random(1))])
+    look = first_look(made[1][0], "woven-0.npz", tmp_path)
+    assert look["complete"] and [table["back"] for table in look["tables"]] == [True]
+    expected = run_woven(subject, made, argv=[how], enabled=False).stdout
+    sweeps = set()
+    for inspect in (None, lambda *asked: None):
+        ran = run_woven(subject, made, argv=[how], inspect=inspect)
+        assert (ran.code, ran.stdout) == (0, expected), ran.stderr
+        sweeps.add(ran.report["regions"][str(item.region)]["calls"])
+    assert len(sweeps) == 1 and (27 if how in ("same", "more") else 9) in sweeps, ran.stderr

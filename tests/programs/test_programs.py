@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tracecut.codegen.runtime.schedule_listing import first_look
 from tracecut.support.errors import UnsupportedError
 from tracecut.support.process.runner import Limits, run
 from tracecut.support.tolerances import OUTPUT
@@ -135,6 +136,7 @@ def test_programs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     computes = any(slot.kind == "data-base" for slot in item.cut_out[1][item.region].slots)
     assert computes == (name in COMPUTES)
     made = woven([item], [item.schedule(item.random(1))])
+    print("COMPLETE", name, first_look(made[1][0], "woven-0.npz", tmp_path)["complete"], bool(made[1][0].tables))
     for words in ([], *([word] for word in further)):
         argv = [*subject.settings.argv, *words]
         native = run([subject.compiled.native, *argv], folder=tmp_path, name="native", limits=Limits(HUNG))

@@ -244,6 +244,7 @@ class Rows:
         tables: object of the program → bytes [low, high) of it, `step` bytes apart, that hold 8-byte pointers to rows.
         numbers: such an object → its copy, with numbers in these places. records: arenas whose rows are records: they
             are reached where they are, and may be permuted in place.
+        columns: arena → (load of a number, object of the program, offsets of the pointers there) of its table.
     """
 
     arenas: Mapping[Object, npt.NDArray[np.int64]] = field(default_factory=dict)
@@ -251,6 +252,7 @@ class Rows:
     tables: Mapping[Object, tuple[tuple[int, int, int], ...]] = field(default_factory=dict)
     numbers: Mapping[Object, Object] = field(default_factory=dict)
     records: frozenset[Object] = frozenset()
+    columns: Mapping[str, tuple[tuple[str, Object, npt.NDArray[np.int64]], ...]] = field(default_factory=dict)
 
     def __contains__(self, item: object) -> bool:
         return item in self.arenas or item in self.numbers.values()

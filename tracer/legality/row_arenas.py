@@ -145,8 +145,8 @@ def flatten_memory(
     behind = {name: 0 for name in looking if name.startswith(BEHIND)}
     spans: dict[Object, list[tuple[int, int, int]]] = {}
     written: list[CopiedRows] = []
-    writes = walk_all(site.address for site in nest.sites if site.writes)
-    changed = {node.data[0] for node in writes if node.kind == "live"}
+    changed = written_arenas(nest, tables)
+    seen: dict[str, tuple[tuple[str, Object, Vector], ...]] = {}
     taken = np.zeros(len(known), np.bool_)
     for table, loads in row_tables(nest, tables).items():
         columns = columns_of(evaluation, known, loads)
@@ -164,7 +164,7 @@ def flatten_memory(
             _fill(data, memory, rows, parts, starts[:-1])
         else:
             fill(data, bases, parts, starts[:-1])
-        if table.written and table.arena in changed:
+        if table.arena in changed:
             written.append(CopiedRows(table.arena, address, bases, parts, starts[:-1]))
         arenas[Object(address, int(starts[-1]), HEAP, table.arena)] = starts
         own[address] = data
@@ -182,6 +182,7 @@ def flatten_memory(
                 raise UnsupportedError("rows behind pointers begin in the middle of an element")
             numbers[column.rows < 0] = 0
             put_numbers(copies[column.item][1], column.offsets, numbers)
+        seen[table.arena] = tuple((column.name, column.item, column.offsets) for column in columns)
         for column in columns:
             spans.setdefault(column.item, []).append(_span(column.reach))
     if taken[np.searchsorted(known.bases, [item.base for item in spans])].any():
@@ -193,12 +194,20 @@ def flatten_memory(
         {item: tuple(dict.fromkeys(found)) for item, found in spans.items()},
         numbers_of,
         frozenset(item for item in arenas if item.name in {table.arena for table in tables if table.records}),
+        seen,
     )
     rest = memory.contents
     if not isinstance(rest, LiveBytes):
         rest = Packed.of(rest).without(known.bases[taken])
     made = _memory(known, taken, [*arenas, *numbers_of.values()], Contents(own, rest), stand_ins)
     return Flattened(made, {**{item.name: item.base for item in arenas}, **behind}, tuple(written))
+
+
+def written_arenas(nest: Nest, tables: Sequence[RowTable]) -> frozenset[str]:
+    """The arenas of which a nest writes rows."""
+    writes = walk_all(site.address for site in nest.sites if site.writes)
+    changed = {node.data[0] for node in writes if node.kind == "live"}
+    return frozenset(table.arena for table in tables if table.written and table.arena in changed)
 
 
 def ranges_of(rows: CopiedRows) -> list[tuple[int, int]]:

@@ -45,12 +45,12 @@ int main(int argc, char **argv) {
 
 
 @settings(max_examples=100, deadline=None)
-@given(ranges=st.lists(st.tuples(st.integers(2, 40), st.integers(0, 12)), max_size=9))
-def test_an_address_is_found_in_objects_that_overlap_no_other(ranges: list[tuple[int, int]]) -> None:
+@given(ranges=st.lists(st.tuples(st.integers(2, 40), st.integers(0, 12)), max_size=9), tables=st.booleans())
+def test_an_address_is_found_in_objects_that_overlap_no_other(ranges: list[tuple[int, int]], tables: bool) -> None:
     """As `LiveObjects` has them, which drops both of two that share a byte."""
     bases, sizes = (np.array(column, np.int64) for column in (list(zip(*ranges, strict=True)) or [[], []]))
     expected = apart(bases, sizes, np.full(len(ranges), HEAP, np.uint8), {})
-    objects = Objects(support().library, [], ranges)
+    objects = Objects(support().library, [], ranges, tables=tables)
     addresses = list(range(60))
     found = objects.find(addresses)
     holding = [next((item for item in expected if address in item), None) for address in addresses]

@@ -27,6 +27,7 @@ static Group *table;
 static Entry *larges;
 static size_t capacity, used, filled, large_count, large_room; /* filled: groups with a count */
 static atomic_flag table_lock = ATOMIC_FLAG_INIT;
+uint64_t tc_generation; /* how often the table has changed */
 
 static void lock_table(void) {
     while (atomic_flag_test_and_set_explicit(&table_lock, memory_order_acquire))
@@ -84,6 +85,7 @@ static size_t large_size(uintptr_t base) {
 }
 
 static void drop(uintptr_t base) {
+    tc_generation++;
     if (!capacity) return;
     Group *group = slot_of(base >> GROUP_SHIFT);
     uint32_t *size = &group->sizes[(base >> STEP_SHIFT) & (STEPS - 1)];

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "allocations.c"
+#include "live_objects.c"
 #include "fingerprint.c"
 #include "orders.c"
 #include "reductions.c"
@@ -27,6 +28,7 @@
 #include "threads.c" /* takes the surroundings over */
 
 #include "copies.c"
+#include "rows.c"
 #include "pages.c"
 #include "blocks.c"
 
