@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import math
 import os
 import sys
 import time
@@ -24,7 +23,7 @@ from tracecut.support.process.load_and_run import (
     own_signals,
     thread_count,
 )
-from tracecut.tracer.runtime.hook_slots import named_numbers, number_of
+from tracecut.tracer.runtime.hook_slots import named_numbers
 from tracecut.tracer.runtime.hooks import ENTER, LEAVE, MISMATCH, PAUSE, PROBE, TRAPS, Tables, mismatch
 
 from .listed_scope import ListedScope
@@ -120,6 +119,7 @@ class LightHost:
             scope.before = times.calls + times.declined
             self._hear(scope)
             closed = TRAPS if traps else self._closed() or scope.pause.too_costly
+            closed = closed or scope.too_few(raw)
             why = closed or self._other_number(scope, raw) or self._use(scope, raw, number, pointer)
             if why:
                 self._decline(scope, raw, why, pointer, final=bool(closed))
@@ -237,7 +237,7 @@ class LightHost:
         """Whether the sweeps that are left take long enough for an inspection, as far as its costs tell."""
         times = self.tables.states[int(scope.listed["main"])]
         done = max(1, times.calls + times.declined - scope.before)
-        expected = self._sweeps(scope, raw)
+        expected = scope.sweeps(raw)
         left = expected - done if done < expected else done  # as many again, where there are more than expected
         beside = len(self.allowed) > 1
         if per_call * left < (max(LOADING, PRICES * price()) if beside else LOADING):
@@ -248,17 +248,6 @@ class LightHost:
             scope.coming.settled.add(why)
             self.say(f"scope {scope.listed['number']}: {why}; {told}")
         return not told
-
-    def _sweeps(self, scope: ListedScope, raw: Sequence[int]) -> float:
-        """How often the main region runs in an entry of the scope; infinite where only the loop itself knows."""
-        terms, sweeps = scope.listed["sweeps"], scope.listed["traced_sweeps"]
-        if terms is not None:
-            types = scope.listed["values"]
-            first, step, bound = (
-                number if place < 0 else number_of(raw[place], types[place][1]) or 0 for place, number in terms
-            )
-            sweeps = max(sweeps or 0, abs(bound - first) / max(1, abs(step)) + 1)
-        return math.inf if sweeps is None else float(sweeps)
 
     def _inspect_beside(self, scope: ListedScope, raw: list[int], why: str, per_call: float) -> bool:
         """Begin an inspection that the program need not wait for, if this host can use what comes of it."""
@@ -277,7 +266,7 @@ class LightHost:
             self._off(scope)
             times, raw = self.tables.states[int(scope.listed["main"])], scope.pause.raw
             done = times.calls + times.declined - scope.before
-            left = max(self._sweeps(scope, raw) - done, 0)
+            left = max(scope.sweeps(raw) - done, 0)
             left = left or done  # as many again, where there are more than expected
             scope.refused = self._closed() or scope.expects(scope.coming.per_call, left, made=True) or ""
             scope.refused = scope.refused or self._use(scope, raw, number, None)

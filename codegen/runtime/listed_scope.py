@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
+
+from tracecut.tracer.runtime.hook_slots import number_of
+
 from .coming_schedule import ComingSchedule
 from .inspection_gain import why_not
 from .pauses import Pause
 
 TYPE_CHECKING = False  # as in `typing`
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from tracecut.tracer.runtime.hooks import Tables
@@ -40,3 +44,22 @@ class ListedScope:
         """Why a new order is not expected to pay (`inspection_gain.py`). Jobs are counted by their time."""
         costs = self.listed["costs"]
         return why_not(costs, per_call / max(costs["original"], 1e-3), sweeps, per_call, **how)
+
+    def sweeps(self, raw: Sequence[int]) -> float:
+        """How often the main region runs in an entry of the scope; infinite where only the loop itself knows.
+
+        raw: the values that it is entered with.
+        """
+        terms, sweeps = self.listed["sweeps"], self.listed["traced_sweeps"]
+        if terms is not None:
+            types = self.listed["values"]
+            first, step, bound = (
+                number if place < 0 else number_of(raw[place], types[place][1]) or 0 for place, number in terms
+            )
+            sweeps = max(sweeps or 0, abs(bound - first) / max(1, abs(step)) + 1)
+        return math.inf if sweeps is None else float(sweeps)
+
+    def too_few(self, raw: Sequence[int]) -> str:
+        """Why the sweeps of an entry do not pay for its copies, "" where they may."""
+        sweeps, needed = self.sweeps(raw), float(self.listed["pays_after"])
+        return "" if sweeps >= needed else f"its copies would pay after {needed:.3g} sweeps, {sweeps:.0f} are expected"

@@ -125,3 +125,34 @@ def test_what_a_run_imports_is_light() -> None:
     words += "print([name for name in ('numpy', 'numba', 'llvmlite', 'zipfile', 'tempfile') if name in sys.modules])"
     done = subprocess.run([sys.executable, "-P", "-c", words], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
+
+
+FEW = """
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv) {
+    int steps = argc > 1 ? atoi(argv[1]) : 30, *index = malloc(400 * sizeof *index);
+    long *to = calloc(500, sizeof *to), sum = 0;
+    for (int i = 0; i < 400; i++) index[i] = i * 7 % 500;
+    for (int step = 0; step < steps; step++)
+        for (int i = 0; i < 400; i++) to[index[i]] += i + step; // @few
+    for (int i = 0; i < 500; i++) sum += to[i] * i;
+    printf("%ld\\n", sum);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize(("steps", "used"), [(30, 1), (8, 1), (5, 0), (1, 0)])
+def test_a_layout_that_too_few_sweeps_pay_for_is_not_used(tmp_path: Path, steps: int, used: int) -> None:
+    """One exit costs seven sweeps here."""
+    program = trace(FEW, tmp_path)
+    item = program.inspect("few")
+    library, (scope,), names = woven([item], [item.schedule(item.random(0))])
+    costly = replace(scope, costs={**scope.costs, "copy": 7.0})
+    assert costly.pays_after == 7
+    made = library, [costly], names
+    native = run_woven(program, made, argv=[str(steps)], enabled=False)
+    ran = run_woven(program, made, argv=[str(steps)])
+    assert (ran.code, ran.stdout, list(ran.used.values())) == (0, native.stdout, [used])
+    assert ("would pay after 7 sweeps" in ran.stderr) == (not used)
