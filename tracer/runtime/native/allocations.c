@@ -1,9 +1,10 @@
 /* The table of allocations: every block of memory that the program got and has not given back.
  *
- * Sizes lie in groups, one for each 256 bytes of addresses, so that neighbours in memory are neighbours in the table: a
- * program that makes millions of small objects in a row meets few cache lines. Groups are found by open addressing,
- * under one spin lock. The program's calls come here instead of to the C library, by names with `tc_` in front; they do
- * what the C library does, and leave errno as it leaves it.
+ * Sizes lie in groups, one for each KiB of addresses, in the order in which the program first gets memory there: so
+ * neighbours in memory are neighbours in the table, and a program that makes millions of small objects in a row meets
+ * few cache lines. Groups are found by open addressing, under one spin lock; the last one is tried first. They lie in
+ * pages of their own: the program's heap is as it would be without them. The program's calls come here instead of to the
+ * C library, by names with `tc_` in front; they do what the C library does, and leave errno as it leaves it.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -11,21 +12,26 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 typedef struct { uintptr_t base; size_t size; } Entry;
 
-enum { GROUP_SHIFT = 8, STEP_SHIFT = 3, STEPS = 1 << (GROUP_SHIFT - STEP_SHIFT) };
+enum { GROUP_SHIFT = 10, STEP_SHIFT = 3, STEPS = 1 << (GROUP_SHIFT - STEP_SHIFT), SLAB_BYTES = 1 << 20 };
 #define LARGE UINT32_MAX /* the size is in `larges` */
 
-typedef struct {
-    uintptr_t number; /* of the group: its addresses >> GROUP_SHIFT; 0: the slot is free */
-    uint32_t count;   /* sizes that are not 0 */
+typedef struct Group {
+    uintptr_t number;   /* its addresses >> GROUP_SHIFT */
+    struct Group *next; /* of those that are free */
+    uint32_t count;     /* sizes that are not 0 */
     uint32_t sizes[STEPS];
 } Group;
 
-static Group *table;
+typedef struct { uintptr_t number; Group *group; } Slot; /* number 0: the slot is free */
+
+static Slot *table;
+static Group *free_groups, *slab, *last;
 static Entry *larges;
-static size_t capacity, used, filled, large_count, large_room; /* filled: groups with a count */
+static size_t capacity, used, filled, slab_left, large_count, large_room; /* filled: groups with a count */
 static atomic_flag table_lock = ATOMIC_FLAG_INIT;
 uint64_t tc_generation; /* how often the table has changed */
 
@@ -35,33 +41,69 @@ static void lock_table(void) {
 }
 static void unlock_table(void) { atomic_flag_clear_explicit(&table_lock, memory_order_release); }
 
-/* The group of a number, or the free slot where it would be. */
-static Group *slot_of(uintptr_t number) {
+/* Pages of zeros; NULL where there are none. Leaves errno: the program asked for memory, and got it. */
+static void *pages(size_t bytes) {
+    int error = errno;
+    void *found = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    errno = error;
+    return found == MAP_FAILED ? NULL : found;
+}
+
+/* The slot of a group by its number, or the free one where it would be. */
+static Slot *slot_of(uintptr_t number) {
     size_t slot = (size_t)(number * UINT64_C(0x9E3779B97F4A7C15) >> 20) & (capacity - 1);
     while (table[slot].number && table[slot].number != number) slot = (slot + 1) & (capacity - 1);
     return &table[slot];
 }
 
-/* Makes room for twice the groups that hold anything; drops the others. */
+static Group *group_of(uintptr_t number) {
+    if (last && last->number == number) return last;
+    Group *found = capacity ? slot_of(number)->group : NULL;
+    if (found) last = found;
+    return found;
+}
+
+/* Makes room for twice the groups that hold anything; the others are free again. */
 static int resize(void) {
-    int error = errno;
-    size_t old_capacity = capacity;
-    Group *old = table;
-    size_t wanted = 256;
+    size_t old_capacity = capacity, wanted = 256;
+    Slot *old = table;
     while (wanted < filled * 4) wanted *= 2;
-    Group *fresh = calloc(wanted, sizeof *fresh);
-    errno = error; /* the program asked for memory, and got it */
+    Slot *fresh = pages(wanted * sizeof *fresh);
     if (!fresh) return 0;
     table = fresh;
     capacity = wanted;
     used = 0;
-    for (size_t i = 0; i < old_capacity; i++)
-        if (old[i].count) {
-            *slot_of(old[i].number) = old[i];
+    last = NULL;
+    for (size_t i = 0; i < old_capacity; i++) {
+        Group *group = old[i].group;
+        if (!group) continue;
+        if (group->count) {
+            *slot_of(group->number) = old[i];
             used++;
+        } else {
+            group->number = 0;
+            group->next = free_groups;
+            free_groups = group;
         }
-    free(old);
+    }
+    if (old) munmap(old, old_capacity * sizeof *old);
     return 1;
+}
+
+/* A group without sizes; NULL where there is no memory. */
+static Group *new_group(void) {
+    Group *found = free_groups;
+    if (found) {
+        free_groups = found->next;
+        return found;
+    }
+    if (!slab_left) {
+        slab = pages(SLAB_BYTES);
+        if (!slab) return NULL;
+        slab_left = SLAB_BYTES / sizeof *slab;
+    }
+    slab_left--;
+    return slab++;
 }
 
 static int add_large(uintptr_t base, size_t size) {
@@ -85,11 +127,10 @@ static size_t large_size(uintptr_t base) {
 }
 
 static void drop(uintptr_t base) {
+    Group *group = group_of(base >> GROUP_SHIFT);
+    uint32_t *size = group ? &group->sizes[(base >> STEP_SHIFT) & (STEPS - 1)] : NULL;
     tc_generation++;
-    if (!capacity) return;
-    Group *group = slot_of(base >> GROUP_SHIFT);
-    uint32_t *size = &group->sizes[(base >> STEP_SHIFT) & (STEPS - 1)];
-    if (!group->number || !*size) return;
+    if (!size || !*size) return;
     for (size_t i = 0; *size == LARGE && i < large_count; i++)
         if (larges[i].base == base) {
             larges[i] = larges[--large_count];
@@ -100,12 +141,18 @@ static void drop(uintptr_t base) {
 }
 
 static void put(uintptr_t base, size_t size) {
-    Group *group = slot_of(base >> GROUP_SHIFT);
-    if (size >= LARGE && !add_large(base, size)) return;
-    if (!group->number) {
-        group->number = base >> GROUP_SHIFT;
+    uintptr_t number = base >> GROUP_SHIFT;
+    Group *group = group_of(number);
+    if (!group) {
+        if (used * 2 >= capacity && !resize()) return;
+        group = new_group();
+        if (!group) return;
+        group->number = number;
+        *slot_of(number) = (Slot){number, group};
+        last = group;
         used++;
     }
+    if (size >= LARGE && !add_large(base, size)) return;
     group->sizes[(base >> STEP_SHIFT) & (STEPS - 1)] = size < LARGE ? (uint32_t)size : LARGE;
     filled += group->count++ == 0;
 }
@@ -118,7 +165,7 @@ static void remember(void *pointer, size_t size) {
     if (!base || base & ((1 << STEP_SHIFT) - 1)) return;
     lock_table();
     drop(base);
-    if (size && (used * 2 < capacity || resize())) put(base, size);
+    if (size) put(base, size);
     unlock_table();
 }
 
@@ -223,8 +270,8 @@ static void lock_to_walk(void) {
 /* The next entry of the table from (group, step) on, which are moved behind it; one without bytes at the end. */
 static Entry next_entry(size_t *group, size_t *step) {
     for (; *group < capacity; ++*group, *step = 0) {
-        const Group *one = &table[*group];
-        while (one->count && *step < STEPS) {
+        const Group *one = table[*group].group;
+        while (one && one->count && *step < STEPS) {
             uint32_t size = one->sizes[*step];
             uintptr_t base = (one->number << GROUP_SHIFT) + (*step << STEP_SHIFT);
             ++*step;

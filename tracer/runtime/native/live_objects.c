@@ -20,10 +20,8 @@ typedef struct {
     Stretch stretch[STRETCHES];
 } LiveObjects;
 
-typedef struct { uintptr_t number; size_t slot; } Numbered;
-
 /* Sorts groups by their numbers; `other` is as much room. Returns where they are then. */
-static Numbered *sorted_groups(Numbered *groups, Numbered *other, size_t count) {
+static Slot *sorted_groups(Slot *groups, Slot *other, size_t count) {
     uintptr_t low = UINTPTR_MAX, high = 0;
     for (size_t i = 0; i < count; i++) {
         low = groups[i].number < low ? groups[i].number : low;
@@ -34,7 +32,7 @@ static Numbered *sorted_groups(Numbered *groups, Numbered *other, size_t count) 
         for (size_t i = 0; i < count; i++) starts[((groups[i].number - low) >> shift & (DIGITS - 1)) + 1]++;
         for (int digit = 0; digit < DIGITS; digit++) starts[digit + 1] += starts[digit];
         for (size_t i = 0; i < count; i++) other[starts[(groups[i].number - low) >> shift & (DIGITS - 1)]++] = groups[i];
-        Numbered *swap = groups;
+        Slot *swap = groups;
         groups = other;
         other = swap;
     }
@@ -46,29 +44,28 @@ static size_t sorted_table(Entry **found) {
     lock_to_walk();
     size_t groups = 0, count = 0;
     for (size_t i = 0; i < capacity; i++)
-        if (table[i].count) {
+        if (table[i].group && table[i].group->count) {
             groups++;
-            count += table[i].count;
+            count += table[i].group->count;
         }
-    Numbered *first = malloc((groups + 1) * sizeof *first), *second = malloc((groups + 1) * sizeof *second);
+    Slot *first = malloc((groups + 1) * sizeof *first), *second = malloc((groups + 1) * sizeof *second);
     *found = malloc((count + 1) * sizeof **found);
     if (first && second && *found) {
         size_t place = 0;
         for (size_t i = 0; i < capacity; i++)
-            if (table[i].count) first[place++] = (Numbered){table[i].number, i};
-        Numbered *sorted = sorted_groups(first, second, groups);
+            if (table[i].group && table[i].group->count) first[place++] = table[i];
+        Slot *sorted = sorted_groups(first, second, groups);
         Entry *at = *found;
         for (size_t i = 0; i < groups; i++) {
-            size_t group = sorted[i].slot, step = 0, left = table[group].count;
-            if (i + 8 < groups) __builtin_prefetch(&table[sorted[i + 8].slot]);
-            for (; left; step++) {
-                uint32_t size = table[group].sizes[step];
-                uintptr_t base = (table[group].number << GROUP_SHIFT) + (step << STEP_SHIFT);
-                if (size) {
+            const Group *group = sorted[i].group;
+            if (i + 4 < groups) __builtin_prefetch(sorted[i + 4].group);
+            for (size_t step = 0, left = group->count; left; step++)
+                if (group->sizes[step]) {
+                    uint32_t size = group->sizes[step];
+                    uintptr_t base = (group->number << GROUP_SHIFT) + (step << STEP_SHIFT);
                     *at++ = (Entry){base, size == LARGE ? large_size(base) : size};
                     left--;
                 }
-            }
         }
     } else
         count = NOWHERE;
