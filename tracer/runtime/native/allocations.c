@@ -16,7 +16,7 @@
 
 typedef struct { uintptr_t base; size_t size; } Entry;
 
-enum { GROUP_SHIFT = 10, STEP_SHIFT = 3, STEPS = 1 << (GROUP_SHIFT - STEP_SHIFT), SLAB_BYTES = 1 << 20 };
+enum { GROUP_SHIFT = 10, STEP_SHIFT = 3, STEPS = 1 << (GROUP_SHIFT - STEP_SHIFT), SLAB_BYTES = 1 << 20, AT_A_TIME = 32 };
 #define LARGE UINT32_MAX /* the size is in `larges` */
 
 typedef struct Group {
@@ -29,6 +29,8 @@ typedef struct Group {
 typedef struct { uintptr_t number; Group *group; } Slot; /* number 0: the slot is free */
 
 static Slot *table;
+static Entry late[AT_A_TIME]; /* what the table does not know yet, in order; without bytes: given back */
+static size_t waiting;
 static Group *free_groups, *slab, *last;
 static Entry *larges;
 static size_t capacity, used, filled, slab_left, large_count, large_room; /* filled: groups with a count */
@@ -49,11 +51,16 @@ static void *pages(size_t bytes) {
     return found == MAP_FAILED ? NULL : found;
 }
 
+/* The slot that a group is put in if it is free. */
+static Slot *home_of(uintptr_t number) {
+    return &table[(size_t)(number * UINT64_C(0x9E3779B97F4A7C15) >> 20) & (capacity - 1)];
+}
+
 /* The slot of a group by its number, or the free one where it would be. */
 static Slot *slot_of(uintptr_t number) {
-    size_t slot = (size_t)(number * UINT64_C(0x9E3779B97F4A7C15) >> 20) & (capacity - 1);
-    while (table[slot].number && table[slot].number != number) slot = (slot + 1) & (capacity - 1);
-    return &table[slot];
+    Slot *slot = home_of(number);
+    while (slot->number && slot->number != number) slot = slot + 1 == table + capacity ? table : slot + 1;
+    return slot;
 }
 
 static Group *group_of(uintptr_t number) {
@@ -129,7 +136,6 @@ static size_t large_size(uintptr_t base) {
 static void drop(uintptr_t base) {
     Group *group = group_of(base >> GROUP_SHIFT);
     uint32_t *size = group ? &group->sizes[(base >> STEP_SHIFT) & (STEPS - 1)] : NULL;
-    tc_generation++;
     if (!size || !*size) return;
     for (size_t i = 0; *size == LARGE && i < large_count; i++)
         if (larges[i].base == base) {
@@ -157,6 +163,23 @@ static void put(uintptr_t base, size_t size) {
     filled += group->count++ == 0;
 }
 
+/* Brings the table up to date. Memory is given back in any order: the lines of the table that are needed are all asked
+   for before the first of them is. */
+static void settle(void) {
+    if (capacity) {
+        for (size_t i = 0; i < waiting; i++) __builtin_prefetch(home_of(late[i].base >> GROUP_SHIFT));
+        for (size_t i = 0; i < waiting; i++) {
+            const Slot *slot = home_of(late[i].base >> GROUP_SHIFT);
+            if (slot->group) __builtin_prefetch(&slot->group->sizes[(late[i].base >> STEP_SHIFT) & (STEPS - 1)], 1);
+        }
+    }
+    for (size_t i = 0; i < waiting; i++) {
+        drop(late[i].base);
+        if (late[i].size) put(late[i].base, late[i].size);
+    }
+    waiting = 0;
+}
+
 /* An allocation that can not be remembered is only one that will be refused later: never an error. Nor is one of no
    bytes remembered: nothing lies in it.
    What was at this address is gone, though its end was not seen: getline frees the buffer that it is given. */
@@ -164,18 +187,13 @@ static void remember(void *pointer, size_t size) {
     uintptr_t base = (uintptr_t)pointer;
     if (!base || base & ((1 << STEP_SHIFT) - 1)) return;
     lock_table();
-    drop(base);
-    if (size) put(base, size);
+    tc_generation++;
+    late[waiting++] = (Entry){base, size};
+    if (waiting == AT_A_TIME) settle();
     unlock_table();
 }
 
-static void forget(void *pointer) {
-    uintptr_t base = (uintptr_t)pointer;
-    if (!base || base & ((1 << STEP_SHIFT) - 1)) return;
-    lock_table();
-    drop(base);
-    unlock_table();
-}
+static void forget(void *pointer) { remember(pointer, 0); }
 
 void *tc_malloc(size_t size) {
     void *p = malloc(size);
@@ -264,6 +282,7 @@ DELETE(_ZdaPvRKSt9nothrow_t, (void *p, const void *tag), (p, tag))
 /* Locks the table for a walk over all of it, which is short after a program has given nearly everything back. */
 static void lock_to_walk(void) {
     lock_table();
+    settle();
     if (capacity > 256 && filled * 32 < capacity) resize();
 }
 
