@@ -52,10 +52,18 @@ class Communicator(Protocol):
     sent: Sent
 
     def exchange(self, outgoing: Messages, incoming: Messages) -> Pending:
-        """Start to send arrays to ranks, and to receive into others, whose sizes and types are those that were sent."""
+        """Start to send arrays to ranks, and to receive into others, whose sizes and types are those that were sent.
+
+        Empty ones are left out on both sides.
+        """
 
     def rows(self, row: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """A row of numbers of each rank, in their order: float64 (size, any). The same bits on all ranks."""
+
+
+def filled(messages: Messages) -> Messages:
+    """Those that are not empty."""
+    return [(rank, array) for rank, array in messages if array.size]
 
 
 def hand_out(
@@ -69,13 +77,13 @@ def hand_out(
         sizes = np.empty(len(types), np.int64)
         comm.exchange([], [(root, sizes)]).wait()
         found = [np.empty(size, dtype) for size, dtype in zip(sizes, types, strict=True)]
-        comm.exchange([], [(root, array) for array in found if array.size]).wait()
+        comm.exchange([], [(root, array) for array in found]).wait()
         return found
     for rank in range(comm.size):
         if rank != root:
             given = [np.ascontiguousarray(each, dtype) for each, dtype in zip(arrays(rank), types, strict=True)]
             comm.exchange([(rank, np.array([each.size for each in given], np.int64))], []).wait()
-            comm.exchange([(rank, each) for each in given if each.size], []).wait()
+            comm.exchange([(rank, each) for each in given], []).wait()
     return [np.ascontiguousarray(each, dtype) for each, dtype in zip(arrays(root), types, strict=True)]
 
 

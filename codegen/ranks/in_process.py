@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from tracecut.support.errors import InternalError, RankError
 
-from .communicator import Array, Communicator, Messages, Sent
+from .communicator import Array, Communicator, Messages, Sent, filled
 
 T = TypeVar("T")
 Boxes = dict[tuple[str, int, int], "SimpleQueue[Any]"]  # kind, sender, receiver
@@ -65,11 +65,11 @@ class ThreadCommunicator:
         self._boxes = boxes
 
     def exchange(self, outgoing: Messages, incoming: Messages) -> ThreadPending:
-        for target, array in outgoing:
+        for target, array in filled(outgoing):
             self.sent.vectors += array.nbytes
             self.sent.messages += 1
             self._boxes["array", self.rank, target].put(array.copy())
-        return ThreadPending([(array, self._boxes["array", source, self.rank]) for source, array in incoming])
+        return ThreadPending([(array, self._boxes["array", source, self.rank]) for source, array in filled(incoming)])
 
     def rows(self, row: npt.ArrayLike) -> npt.NDArray[np.float64]:
         own = np.array(row, np.float64)

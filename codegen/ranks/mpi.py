@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from tracecut.support.errors import ArgumentError, ToolchainError
 
-from .communicator import Messages, Sent
+from .communicator import Messages, Sent, filled
 
 HINT = "`pip install mpi4py mpich` installs both, without an MPI of the system; `mpiexec -n 4 …` starts ranks."
 
@@ -54,8 +54,8 @@ class MpiCommunicator:
 
     def exchange(self, outgoing: Messages, incoming: Messages) -> MpiPending:
         byte = self._mpi.BYTE
-        requests = [self._comm.Irecv([array.view(np.uint8), byte], source) for source, array in incoming]
-        for target, array in outgoing:
+        requests = [self._comm.Irecv([array.view(np.uint8), byte], source) for source, array in filled(incoming)]
+        for target, array in filled(outgoing):
             self.sent.vectors += array.nbytes
             self.sent.messages += 1
             requests.append(self._comm.Isend([array.view(np.uint8), byte], target))

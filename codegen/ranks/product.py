@@ -59,15 +59,14 @@ class RankProduct:
         """Entries of x to those that use them, and others' into `tail`."""
         cuts = border.cuts
         whole = x.shape[0]  # an owner that shows all it has sends it as it lies
-        outgoing = [(r, x if each.size == whole else x[each]) for r, each in enumerate(border.shown) if each.size]
-        ranks = range(self.comm.size)
-        return self.comm.exchange(outgoing, [(r, tail[cuts[r] : cuts[r + 1]]) for r in ranks if cuts[r] < cuts[r + 1]])
+        outgoing = [(r, x if each.size == whole else x[each]) for r, each in enumerate(border.shown)]
+        return self.comm.exchange(outgoing, [(r, tail[cuts[r] : cuts[r + 1]]) for r in range(self.comm.size)])
 
     def _return(self, border: Border, partial: Floats, came: list[Floats]) -> Pending:
         """Sums to their owners, and others' into `came`."""
-        cuts, ranks = border.cuts, range(self.comm.size)
-        outgoing = [(r, partial[cuts[r] : cuts[r + 1]]) for r in ranks if cuts[r] < cuts[r + 1]]
-        return self.comm.exchange(outgoing, [(r, each) for r, each in enumerate(came) if each.size])
+        cuts = border.cuts
+        outgoing = [(r, partial[cuts[r] : cuts[r + 1]]) for r in range(self.comm.size)]
+        return self.comm.exchange(outgoing, list(enumerate(came)))
 
     def _rows(
         self, part: Parts, first: int, last: int, x: Floats, y: Floats, add: bool, pending: Pending | None

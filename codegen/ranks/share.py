@@ -156,8 +156,7 @@ def _border(comm: Communicator, owned: Owned, ids: npt.NDArray[np.int64]) -> Bor
     np.cumsum(counts, out=cuts[1:])
     asked = comm.rows(counts)[:, comm.rank].astype(np.int64)
     shown = [np.empty(count, np.uint32) for count in asked]
-    outgoing = [(r, beyond[cuts[r] : cuts[r + 1]]) for r in range(comm.size) if counts[r]]
-    comm.exchange(outgoing, [(r, array) for r, array in enumerate(shown) if array.size]).wait()
+    comm.exchange([(r, beyond[cuts[r] : cuts[r + 1]]) for r in range(comm.size)], list(enumerate(shown))).wait()
     own = owned.by(comm.rank)
     return Border(beyond, cuts, tuple(np.searchsorted(own, array).astype(np.uint32) for array in shown))
 
@@ -181,8 +180,8 @@ def collect(comm: Communicator, share: Share, own: Floats) -> Floats:
     whole[cuts[comm.rank] : cuts[comm.rank + 1]] = own
     own = np.ascontiguousarray(own)
     peers = [rank for rank in range(comm.size) if rank != comm.rank]
-    incoming = [(rank, whole[cuts[rank] : cuts[rank + 1]]) for rank in peers if cuts[rank] < cuts[rank + 1]]
-    comm.exchange([(rank, own) for rank in peers if own.size], incoming).wait()
+    incoming = [(rank, whole[cuts[rank] : cuts[rank + 1]]) for rank in peers]
+    comm.exchange([(rank, own) for rank in peers], incoming).wait()
     found = np.empty_like(whole)
     found[share.owned.order] = whole
     return found
