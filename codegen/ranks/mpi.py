@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -48,9 +49,10 @@ class MpiCommunicator:
     def free(self) -> None:
         self._comm.Free()
 
-    def end_all(self, code: int) -> None:
+    def end_all(self, code: int) -> NoReturn:
         """End all ranks of the program at once."""
         self._mpi.COMM_WORLD.Abort(code)
+        os._exit(code)  # some launchers let it return
 
     def exchange(self, outgoing: Messages, incoming: Messages) -> MpiPending:
         byte = self._mpi.BYTE

@@ -57,7 +57,7 @@ class Ranks:
         """`work` on each rank; its result, of threads that of the first."""
         if isinstance(self.comm, int):
             return run_threads(self.comm, work)
-        if self.comm is not None and not hasattr(self.comm, "Dup"):  # one of this package's own
+        if hasattr(self.comm, "rows"):  # one of this package's own
             return work(self.comm)
         own = MpiCommunicator(self.comm)
         found = work(own)
