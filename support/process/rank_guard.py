@@ -11,8 +11,10 @@ import ctypes
 import os
 import signal
 import sys
+import time
 
 PARENT_DEATH = 1  # PR_SET_PDEATHSIG
+PATIENCE = 5.0  # seconds
 NAMES = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK")  # of MPICH and Intel MPI; PMIx; Open MPI
 
 
@@ -47,4 +49,16 @@ def become_rank(rank: int) -> None:
     if code < 0:
         text = f"tracecut: rank {rank} was ended by signal {-code} ({signal.strsignal(-code)}); all ranks end"
         print(text, file=sys.stderr, flush=True)
+        _abort()
     os._exit(1 if code < 0 else code)
+
+
+def _abort() -> None:
+    """Ask the launcher to end all ranks with status 1, as MPI_Abort does.
+
+    MPICH's launchers take that as a line of text. Without it they kill the others all the same, and may end with what
+    these died of.
+    """
+    with contextlib.suppress(OSError, KeyError, ValueError):
+        os.write(int(os.environ["PMI_FD"]), b"cmd=abort exitcode=1\n")
+        time.sleep(PATIENCE)  # until it does

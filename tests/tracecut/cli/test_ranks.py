@@ -16,6 +16,7 @@ from ... import mpi
 MAIN = "import sys; from tracecut.cli.main import main; main()"
 IN_THE_MIDST = """
 import os, signal, sys
+from contextlib import suppress
 from tracecut.cli import mining
 from tracecut.cli.main import main
 own = mining._pagerank
@@ -24,6 +25,10 @@ def hooked(options, place):
     times = RankProduct.times
     def fails(self, x, y):
         if self.comm.rank == 1 and self.vectors == 3:
+            for line in open("/proc/self/maps"):  # where a rank ends early, MPICH leaves its memory behind
+                if "/dev/shm/mpich" in line:
+                    with suppress(FileNotFoundError):
+                        os.unlink(line.split()[-1])
             {what}
         times(self, x, y)
     RankProduct.times = fails
