@@ -1,8 +1,8 @@
 """The web graphs of TileSpMV's Table 3 on several ranks: bytes of a product, and parallel efficiency, both modelled.
 
 The graphs are not at hand. What `allgather` sends follows from the number of nodes alone. What is needed is a share of
-that, taken from stand-ins: a small crawl by the same crawler, where the data folder has it, and an R-MAT graph. The speed
-of a card and the rate of the network follow from what the paper says of sk-2005 on ten cards (23 GFLOPS, 70 %); with them
+that, taken from stand-ins: a small crawl by the same crawler, where the data folder has it, and an R-MAT graph. Speed
+of a card and rate of the network follow from what the paper says of sk-2005 on ten cards (23 GFLOPS, 70 %); with them
 the efficiency that it reports of other graphs is predicted. Values are of 4 bytes.
 """
 

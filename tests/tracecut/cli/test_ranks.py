@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tracecut.support.errors import UsageError
 
-from tracecut.cli import mining
+from tracecut.cli.mining import commands as mining
 
 from ... import mpi
 
@@ -17,7 +17,7 @@ MAIN = "import sys; from tracecut.cli.main import main; main()"
 IN_THE_MIDST = """
 import os, signal, sys
 from contextlib import suppress
-from tracecut.cli import mining
+from tracecut.cli.mining import commands as mining
 from tracecut.cli.main import main
 own = mining._pagerank
 def hooked(options, place):

@@ -14,8 +14,8 @@ from tracecut.support.argument_checks import COUNT, Kind, whole
 from tracecut.support.errors import UsageError
 from tracecut.support.version import __version__
 
+from ..words import Parser, handle_signals
 from .ranks import Place, add_rank_options, begin_rank, on_place, parsed
-from .words import Parser, handle_signals
 
 if TYPE_CHECKING:
     from tracecut.support.arrays import Floats
@@ -114,7 +114,7 @@ def _cg(options: argparse.Namespace, place: Place) -> int:
 
 
 def _numbers(name: str) -> Any:
-    from .partition import read_numbers
+    from ..partition import read_numbers
 
     return read_numbers(Path(name))
 
