@@ -7,9 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tracecut.codegen.ranks import split
 from tracecut.support.errors import UsageError
 
 from tracecut.cli.mining import commands as mining
+from tracecut.cli.mining import ranks
 
 from ... import mpi
 
@@ -59,6 +61,11 @@ def test_threads_in_place_of_ranks(folder: Path, capsys: pytest.CaptureFixture[s
         assert np.allclose(np.loadtxt("one.txt"), np.loadtxt("all.txt"), rtol=0, atol=1e-12)
     assert mining.run_pagerank(["g.el", "--ranks", "2", "--exchange", "allgather"]) == 0
     assert "2 ranks, bitonic, allgather: " in capsys.readouterr().out
+
+
+def test_the_names_are_those_of_the_splits() -> None:
+    """The command line has its own copy, which loads nothing."""
+    assert (ranks.SPLITS, ranks.EXCHANGES) == (split.SPLITS, split.EXCHANGES)
 
 
 @pytest.mark.parametrize(
