@@ -1,8 +1,10 @@
 """Iterations on several ranks of MPI: time and bytes of each split and exchange, strong and weak scaling, and the sizes
 of TileSpMV's Table 3 by the model (`many_ranks_model.py`).
 
-An iteration of PageRank is timed on the slowest rank, without handing out; ranks have one thread. More ranks than free
-cores say nothing of scaling: rows have the number of cores. Needs `pip install mpi4py mpich`.
+An iteration of PageRank is timed on the slowest rank, without handing out; ranks have one thread. `cpu_us` is the CPU
+time of its products on the rank that takes most, without exchanges: what an iteration would take where ranks have cores
+of their own and a fast network. Times of more ranks than there are free cores say nothing of scaling: the file has the
+number of cores, and the load before the run. Needs `pip install mpi4py mpich`.
 
     python benchmarks/many_ranks.py --json results/many_ranks.json [--scale 17] [--ranks 1,2,4] [--repeat 3]
 """
@@ -16,14 +18,17 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import scipy.sparse as sp
 from many_ranks_model import modelled_rows
 from mining import mesh, rmat
 from rows import Row, print_rows, write_rows
+from tracecut.codegen.ranks.product import RankProduct
 from tracecut.codegen.ranks.split import EXCHANGES, SPLITS
 
 import tracecut
@@ -46,13 +51,14 @@ def main() -> None:
     if options.worker:
         work(json.loads(options.worker))
         return
+    load = round(os.getloadavg()[0], 1)
     sizes = [int(word) for word in options.ranks.split(",")]
     rows = []
     for found in all_rows(options, sizes):
         print_rows([found])
         rows.append(found)
     if options.json:
-        write_rows(options.json, "many_ranks", rows, cores=len(os.sched_getaffinity(0)))
+        write_rows(options.json, "many_ranks", rows, cores=len(os.sched_getaffinity(0)), load=load)
 
 
 def all_rows(options: argparse.Namespace, sizes: list[int]) -> Iterator[Row]:
@@ -79,8 +85,10 @@ def strong_rows(name: str, path: Path, splits: list[str], sizes: list[int], repe
         for size, found in zip(sizes, runs, strict=True):
             last = found[-1][place]
             yield Row(name, split, f"{exchange} {size}r: us", median(found, place), "1 rank", alone)
-            note = f"the model has {last['predicted']}; the rank that sends most: {last['most']}"
-            yield Row(name, split, f"{exchange} {size}r: bytes", last["bytes"], note=note)
+            if exchange == EXCHANGES[0]:
+                cpu, own = (median(each, place, "cpu_us") for each in (found, runs[0]))
+                yield Row(name, split, f"{size}r: cpu_us", cpu, "1 rank", own)
+            yield Row(name, split, f"{exchange} {size}r: bytes", last["bytes"], "model", last["predicted"])
             if exchange == EXCHANGES[0]:
                 yield Row(name, split, f"{size}r: split_ms", last["split_ms"])
 
@@ -96,11 +104,13 @@ def weak_rows(folder: Path, scale: int, sizes: list[int], repeat: int) -> Iterat
     for size, path, found in zip(sizes, paths, runs, strict=True):
         name = path.stem.split("-")[0]
         yield Row(name, "bitonic", f"weak needed {size}r: us", median(found, 0), "1 rank", median(runs[0], 0))
+        cpu, own = (median(each, 0, "cpu_us") for each in (found, runs[0]))
+        yield Row(name, "bitonic", f"weak {size}r: cpu_us", cpu, "1 rank", own)
         yield Row(name, "bitonic", f"weak needed {size}r: bytes", found[-1][0]["bytes"])
 
 
-def median(runs: list[Any], place: int) -> float:
-    return float(statistics.median(run[place]["us"] for run in runs))
+def median(runs: list[Any], place: int, what: str = "us") -> float:
+    return float(statistics.median(run[place][what] for run in runs))
 
 
 def rounds(launches: list[tuple[int, Path]], cases: list[tuple[str, str]], repeat: int) -> list[list[Any]]:
@@ -129,17 +139,31 @@ def work(job: dict[str, Any]) -> None:
 
 
 def numbers_of(graph: Any, ranks: tracecut.Ranks) -> dict[str, float]:
+    from mpi4py import MPI
+
+    spent, own = [0.0], RankProduct._rows
+
+    def timed(*arguments: Any) -> None:
+        before = time.thread_time()
+        own(*arguments)
+        spent[0] += time.thread_time() - before
+
+    RankProduct._rows = timed  # type: ignore[method-assign]
     try:
         tracecut.pagerank(graph, tol=1e-300, max_iter=ITERATIONS, threads=1, device=ranks)
     except tracecut.errors.ConvergenceError as error:
         told: Any = error.last.communication  # type: ignore[attr-defined]
+        every = np.empty(MPI.COMM_WORLD.size)
+        MPI.COMM_WORLD.Allgather(np.array(spent), every)
         return {
+            "cpu_us": every.max() / told.products * 1e6,
             "us": told.iterate_seconds / told.products * 1e6,
             "split_ms": told.split_seconds * 1e3,
             "bytes": sum(told.sent) // told.products,
             "predicted": sum(told.predicted) // told.products,
-            "most": max(told.sent) // told.products,
         }
+    finally:
+        RankProduct._rows = own  # type: ignore[method-assign]
     raise AssertionError("it converged")
 
 
