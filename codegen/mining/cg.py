@@ -202,7 +202,7 @@ def _rank_solution(
         right, start = right * scale, start * scale if largest else np.zeros_like(start)
         entries = Entries(unsigned(matrix.offsets), matrix.columns.astype(np.uint32), matrix.values)
         bound = max(rtol * _length(right), atol * scale)
-        return Problem(entries, [right, start], (bound, most, scale), np.zeros(0, np.uint32), None)
+        return Problem(entries, [right, start], (bound, most, scale), None, None)
 
     held = hold(comm, device, prepare, None, 2)
     (bound, most, scale), (r, x) = held.numbers, held.vectors

@@ -17,7 +17,7 @@ from .in_links import Gathered, by_degree, cut, gathered, renumbered
 from .iterations import NOWHERE, Bounds, check_bounds, distribution, operator_for, run_step
 from .lanczos import top_vector
 from .links import Links, as_links
-from .on_ranks import Problem, bounds_of, entries_of, hold, joined, refuse_operator
+from .on_ranks import Problem, bounds_of, hold, incoming, joined, refuse_operator
 from .records import Communication, Scores, unless_converged
 from .scales import by_largest
 from .steps import scale_step, sum_step
@@ -116,9 +116,8 @@ def _rank_scores(
         refuse_operator(operator)
         links, hubs, bounds = prepared()
         links = by_largest(links)
-        order, rank = by_degree(links.degrees())
         numbers = (bounds.tol, bounds.norm, bounds.max_iter)
-        return Problem(entries_of(gathered(links, order)), [hubs[order]], numbers, rank, links.nodes)
+        return Problem(incoming(links), [hubs], numbers, by_degree(links.degrees())[1], links.nodes)
 
     held = hold(comm, device, prepare, threads, 1)
     bounds, nodes = bounds_of(held.numbers, held.threads), held.nodes

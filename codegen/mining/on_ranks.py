@@ -17,8 +17,9 @@ from tracecut.codegen.ranks.split import Entries
 from tracecut.support.arrays import Floats
 from tracecut.support.errors import ArgumentError
 
-from .in_links import Gathered, cut
+from .in_links import Gathered, cut, gathered
 from .iterations import NORMS, Bounds
+from .links import Links
 from .records import Communication
 
 
@@ -28,14 +29,13 @@ class Problem:
 
     Attributes:
         numbers: options, which other ranks may not have been given.
-        places: uint32 (n), the number that each node has in the matrix; none where it is its own.
-        nodes: their names.
+        priority: as of `share_out`. nodes: their names.
     """
 
     matrix: Entries
     vectors: Sequence[Floats]
     numbers: Sequence[float]
-    places: npt.NDArray[np.uint32]
+    priority: npt.NDArray[np.uint32] | None
     nodes: Sequence[Any] | None
 
 
@@ -44,7 +44,7 @@ class Held:
     """What an iteration works with on each rank.
 
     Attributes:
-        vectors: this rank's entries of those of the problem. numbers, places: as in the problem. nodes: on the first
+        vectors: this rank's entries of those of the problem. numbers: as in the problem. nodes: on the first
         rank alone.
         blocks: the rank's entries without links, for the kernels of `steps`.
         began, split: seconds, when the call began, and how long it took to hand out.
@@ -55,7 +55,6 @@ class Held:
     share: Share
     vectors: list[Floats]
     numbers: list[float]
-    places: npt.NDArray[np.uint32]
     nodes: Sequence[Any] | None
     threads: int
     blocks: Gathered
@@ -76,9 +75,8 @@ class Held:
         return self.share.owned.owners.size
 
     def whole(self, own: Floats) -> Floats:
-        """A vector, or several side by side, of all nodes in their own order, on every rank."""
-        found = collect(self.comm, self.share, own)
-        return found[self.places] if self.places.size else found
+        """A vector, or several side by side, of all nodes, on every rank."""
+        return collect(self.comm, self.share, own)
 
     def communication(self, products: Sequence[RankProduct], sent_before: int) -> Communication:
         """What was sent for the products, and what the model says of it. A call of all ranks.
@@ -103,9 +101,10 @@ def hold(comm: Communicator, ranks: Ranks, prepare: Callable[[], Problem], threa
     began = perf_counter()
     problem = agree(comm, lambda: prepare() if comm.rank == 0 else None)
     split = agree(comm, lambda: None if problem is None else ranks.make_split(problem.matrix, comm.size))
-    given = [] if problem is None else [np.array(problem.numbers), problem.places]
-    numbers, places = hand_out(comm, lambda _: given, [np.float64, np.uint32])
-    share = share_out(comm, None if problem is None else problem.matrix, split, ranks.exchange)
+    given = [] if problem is None else [np.array(problem.numbers)]
+    (numbers,) = hand_out(comm, lambda _: given, [np.float64])
+    matrix, priority = (None, None) if problem is None else (problem.matrix, problem.priority)
+    share = share_out(comm, matrix, split, ranks.exchange, priority)
     own = [spread(comm, share, None if problem is None else problem.vectors[i]) for i in range(vectors)]
     rows = np.arange(share.own + 1, dtype=np.uint32)
     blocks = cut(rows, rows[:-1], np.zeros(0))
@@ -113,13 +112,18 @@ def hold(comm: Communicator, ranks: Ranks, prepare: Callable[[], Problem], threa
     count = ranks.threads(comm, threads)
     spent = perf_counter() - began
     nodes = None if problem is None else problem.nodes
-    return Held(ranks, comm, share, own, numbers.tolist(), places, nodes, count, blocks, began, spent)
+    return Held(ranks, comm, share, own, numbers.tolist(), nodes, count, blocks, began, spent)
 
 
 def refuse_operator(operator: Any) -> None:
     """Raises ArgumentError: a LinearOperator has no entries to share out."""
     if operator is not None:
         raise ArgumentError("operator is given, whose entries are not known", hint='device="cpu" takes it.')
+
+
+def incoming(links: Links) -> Entries:
+    """The matrix whose row v holds the links into node v, by the nodes' own numbers: splits cut these."""
+    return entries_of(gathered(links, np.arange(links.size, dtype=np.uint32)))
 
 
 def entries_of(graph: Gathered) -> Entries:

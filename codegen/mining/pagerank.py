@@ -22,7 +22,7 @@ from .iterations import (
     run_step,
 )
 from .links import Links, as_links
-from .on_ranks import Problem, bounds_of, entries_of, hold, joined, refuse_operator
+from .on_ranks import Problem, bounds_of, hold, incoming, joined, refuse_operator
 from .records import Scores, unless_converged
 from .scales import by_rows
 from .steps import rank_step
@@ -124,17 +124,15 @@ def _operator_ranks(links: Links, operator: Any, alpha: float, vectors: tuple[Fl
 def _rank_ranks(
     comm: Communicator, device: Ranks, prepared: Callable[[], Any], operator: Any, threads: int | None
 ) -> Scores:
-    """On several ranks, each with the nodes that it owns, in the order of `by_degree`."""
+    """On several ranks, each with the nodes that it owns."""
 
     def prepare() -> Problem:
         refuse_operator(operator)
         links, alpha, vectors, bounds = prepared()
         links = by_rows(links)
-        order, rank = by_degree(links.degrees())
-        inverse = inverses(out_weights(links)[order])
+        inverse = inverses(out_weights(links))
         numbers = (alpha, bounds.tol, bounds.norm, bounds.max_iter)
-        matrix = entries_of(gathered(links, order))
-        return Problem(matrix, [*(each[order] for each in vectors), inverse], numbers, rank, links.nodes)
+        return Problem(incoming(links), [*vectors, inverse], numbers, by_degree(links.degrees())[1], links.nodes)
 
     held = hold(comm, device, prepare, threads, 4)
     x, p, d, inverse = held.vectors

@@ -14,7 +14,7 @@ from tracecut.support.arrays import Floats
 from tracecut.support.errors import ArgumentError
 
 from .both_ways import both_ways
-from .in_links import row_sums
+from .in_links import renumbered, row_sums
 from .iterations import NORMS, Bounds, check_bounds, inverses, operator_for, places_of, probability
 from .links import Links, as_links
 from .on_ranks import Held, Problem, bounds_of, entries_of, hold, refuse_operator
@@ -124,8 +124,9 @@ def _rank_walks(
         refuse_operator(operator)
         links, queries, c, bounds = prepared()
         graph, rank = both_ways(by_largest(links))
+        graph = renumbered(Links(graph.offsets, graph.sources, graph.weights, None), rank, inverse_order(rank))
         degrees = row_sums(graph.offsets, graph.weights)
-        numbers = (c, bounds.tol, bounds.norm, bounds.max_iter, *rank[queries])
+        numbers = (c, bounds.tol, bounds.norm, bounds.max_iter, *queries)
         return Problem(entries_of(graph), [degrees, inverses(degrees)], numbers, rank, links.nodes)
 
     held = hold(comm, device, prepare, threads, 2)
@@ -147,9 +148,8 @@ def _rank_walks(
 def _walk(held: Held, product: Any, starts: Places, bounds: Bounds, scores: Floats) -> tuple[int, float]:
     """Some walks, each to its own end; scores: zeros (own, walks). The most steps, and the largest residual."""
     degrees, inverse = held.vectors
-    c, own = held.numbers[0], held.share.owned.by(held.comm.rank)
-    places = np.searchsorted(own, starts)
-    here = np.flatnonzero(np.isin(starts, own))  # the walks that begin at nodes of this rank
+    c, owned = held.numbers[0], held.share.owned
+    places, here = owned.local(starts), np.flatnonzero(owned.owners[starts] == held.comm.rank)  # that begin here
     scores[places[here], here] = 1.0
     seats = np.zeros(starts.size)
     seats[here] = degrees[places[here]]

@@ -1,7 +1,7 @@
 """What a rank holds: its entries of the matrix in local numbers, and lists of what it exchanges, made once.
 
 Local columns are the entries of x that the rank owns, and behind them those that it receives; local rows the sums that
-it owns, and behind them those that it makes for others. Both follow the owners, then their numbers.
+it owns, and behind them those that it makes for others. Both follow the owners, and their local numbers.
 """
 
 from __future__ import annotations
@@ -27,23 +27,31 @@ class Owned:
     """Who owns the entries of the vectors.
 
     Attributes:
-        owners: uint16 (n). order: int64 (n), entries by owner, then number. cuts: int64 (ranks + 1), where those of
-        each rank begin in it.
+        owners: uint16 (n). order: int64 (n), entries by owner. places: int64 (n), the place of each entry in it. cuts:
+        int64 (ranks + 1), where those of each rank begin in it.
     """
 
     owners: Ranks
     order: npt.NDArray[np.int64]
+    places: npt.NDArray[np.int64]
     cuts: npt.NDArray[np.int64]
 
     @classmethod
-    def of(cls, owners: Ranks, ranks: int) -> Owned:
-        cuts = np.zeros(ranks + 1, np.int64)
+    def of(cls, owners: Ranks, ranks: int, priority: npt.NDArray[Any]) -> Owned:
+        """priority: (n), entries of one owner rise by it; none where they rise by their numbers."""
+        cuts, places = np.zeros(ranks + 1, np.int64), np.empty(owners.size, np.int64)
         np.cumsum(np.bincount(owners, minlength=ranks), out=cuts[1:])
-        return cls(owners, np.argsort(owners, kind="stable"), cuts)
+        order = np.lexsort((priority, owners)) if priority.size else np.argsort(owners, kind="stable")
+        places[order] = np.arange(owners.size)
+        return cls(owners, order, places, cuts)
 
     def by(self, rank: int) -> npt.NDArray[np.int64]:
-        """What a rank owns, rising."""
+        """What a rank owns, by its local numbers."""
         return self.order[self.cuts[rank] : self.cuts[rank + 1]]
+
+    def local(self, ids: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        """The local numbers of entries, each on the rank that owns it."""
+        return np.asarray(self.places[ids] - self.cuts[self.owners[ids]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,13 +98,18 @@ class Share:
         return Share(self.owned, self.rank, self.matrix.turned(), self.rows, self.columns, self.traffic.turned())
 
 
-def share_out(comm: Communicator, matrix: Entries | None, split: Split | None, exchange: str) -> Share:
+def share_out(
+    comm: Communicator, matrix: Entries | None, split: Split | None, exchange: str, priority: Ids | None = None
+) -> Share:
     """Each rank's part of a matrix that the first one has; the others give None. A call of all ranks.
 
     exchange: "needed": each rank receives the entries of x that it multiplies with. "allgather": every entry that any
     matrix with this split could need (TileSpMV §3.2).
 
-    O(entries · ranks + n) on the first rank, O(its entries + n) on the others.
+    priority: uint32 (n), by which the local numbers of what a rank owns rise: entries of x that are used most are found
+    in the cache if they lie side by side. None: by their own numbers.
+
+    O(entries · ranks + n log n) on the first rank, O(its entries + n log n) on the others.
     """
 
     def known(_: int) -> list[Any]:
@@ -104,12 +117,14 @@ def share_out(comm: Communicator, matrix: Entries | None, split: Split | None, e
             return []
         traffic = traffic_of(matrix, split, exchange)
         reach = [part.ravel() for part in (split.expands, split.folds)]
-        return [split.owners, *reach, traffic.expand.ravel(), traffic.fold.ravel()]
+        first = np.zeros(0, np.uint32) if priority is None else priority
+        return [split.owners, first, *reach, traffic.expand.ravel(), traffic.fold.ravel()]
 
     made = agree(comm, lambda: known(0))
-    owners, *reach, expand, fold = hand_out(comm, lambda _: made, [np.uint16, np.bool_, np.bool_, np.int64, np.int64])
+    kinds = [np.uint16, np.uint32, np.bool_, np.bool_, np.int64, np.int64]
+    owners, first, *reach, expand, fold = hand_out(comm, lambda _: made, kinds)
     square = (comm.size, comm.size)
-    owned, traffic = Owned.of(owners, comm.size), Traffic(expand.reshape(square), fold.reshape(square))
+    owned, traffic = Owned.of(owners, comm.size, first), Traffic(expand.reshape(square), fold.reshape(square))
 
     def part(rank: int) -> list[Any]:
         if matrix is None or split is None:
@@ -149,16 +164,14 @@ def _beyond(used: Ids, owned: Owned, rank: int, seen: npt.NDArray[np.bool_], rea
 
 def _border(comm: Communicator, owned: Owned, ids: npt.NDArray[np.int64]) -> Border:
     """Tells each owner which of its entries are used here, and hears which of this rank's are used there."""
-    holders = owned.owners[ids]
-    beyond = ids[np.argsort(holders, kind="stable")].astype(np.uint32)
-    counts = np.bincount(holders, minlength=comm.size)
+    beyond = owned.order[np.sort(owned.places[ids])].astype(np.uint32)  # as their owners have them
+    counts = np.bincount(owned.owners[ids], minlength=comm.size)
     cuts = np.zeros(comm.size + 1, np.int64)
     np.cumsum(counts, out=cuts[1:])
     asked = comm.rows(counts)[:, comm.rank].astype(np.int64)
     shown = [np.empty(count, np.uint32) for count in asked]
     comm.exchange([(r, beyond[cuts[r] : cuts[r + 1]]) for r in range(comm.size)], list(enumerate(shown))).wait()
-    own = owned.by(comm.rank)
-    return Border(beyond, cuts, tuple(np.searchsorted(own, array).astype(np.uint32) for array in shown))
+    return Border(beyond, cuts, tuple(owned.local(array).astype(np.uint32) for array in shown))
 
 
 def _number(numbers: Ids, own: npt.NDArray[np.int64], beyond: Ids) -> None:

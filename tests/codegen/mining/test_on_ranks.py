@@ -67,6 +67,14 @@ def test_solutions_are_those_of_one_rank(split: str) -> None:
     assert sums[0] < sums[1]  # what is needed is less than all
 
 
+def test_columns_are_contiguous_in_the_order_of_the_nodes() -> None:
+    """A ring in which all is near: a rank exchanges with its two neighbours alone, though degrees differ."""
+    u = np.arange(400)
+    graph = (np.concatenate([u, u[::3]]), np.concatenate([(u + 1) % 400, (u[::3] + 2) % 400]))
+    told = tracecut.pagerank(graph, device=tracecut.Ranks("columns", comm=4)).communication
+    assert told is not None and max(told.sent) <= 2 * 8 * told.products
+
+
 def test_norms_and_weights() -> None:
     matrix = random_graph(90, 500, 4, weighted=False)
     ranks = tracecut.Ranks("grid", comm=4)

@@ -29,10 +29,12 @@ def random_matrix(n: int, count: int, seed: int) -> sp.csr_array[Any]:
 
 
 def shared(comm: Communicator, ranks: Ranks, matrix: Entries) -> Share:
-    """A rank's part of a matrix."""
-    first = comm.rank == 0
-    split = ranks.make_split(matrix, comm.size) if first else None
-    return share_out(comm, matrix if first else None, split, ranks.exchange)
+    """A rank's part of a matrix; local numbers rise by some order, or by their own."""
+    if comm.rank != 0:
+        return share_out(comm, None, None, ranks.exchange)
+    order = np.random.default_rng(1).permutation(matrix.size).astype(np.uint32)
+    split = ranks.make_split(matrix, comm.size)
+    return share_out(comm, matrix, split, ranks.exchange, order if ranks.exchange == "needed" else None)
 
 
 def multiplied(
