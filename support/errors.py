@@ -18,6 +18,7 @@ __all__ = [
     "KernelError",
     "OutputError",
     "ProgramError",
+    "RankError",
     "ScheduleError",
     "SourceError",
     "ToolchainError",
@@ -91,6 +92,14 @@ class ConvergenceError(TracecutError):
     def __init__(self, message: str, *, last: object, hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.last = last
+
+
+class RankError(TracecutError):
+    """Another rank of several has failed: `rank` is its number, the message what it said."""
+
+    def __init__(self, rank: int, said: str) -> None:
+        super().__init__(f"rank {rank}: {said}")
+        self.rank = rank
 
 
 class ScheduleError(TracecutError):

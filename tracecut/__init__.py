@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from tracecut.codegen.mining.pagerank import pagerank
     from tracecut.codegen.mining.records import Scores, Solution
     from tracecut.codegen.mining.rwr import rwr
+    from tracecut.codegen.ranks.ranks import Ranks
     from tracecut.codegen.sparse.operator import SparseOperator
     from tracecut.codegen.sparse.plan import SpmvPlan
     from tracecut.codegen.sparse.spmv import spmv
@@ -63,6 +64,7 @@ __all__ = [
     "Outcome",
     "PartialGraphWarning",
     "Placement",
+    "Ranks",
     "Scores",
     "Simulation",
     "Solution",
@@ -111,6 +113,7 @@ _HOMES = {
     "place": "mapping.place",
     "read_matrix": "partition.inputs.matrix_files",
     "simulate": "mapping.simulate",
+    "Ranks": "codegen.ranks.ranks",
     "SparseOperator": "codegen.sparse.operator",
     "SpmvPlan": "codegen.sparse.plan",
     "Simulation": "mapping.simulation.result",

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from tracecut.codegen.ranks.communicator import Communicator
+from tracecut.codegen.ranks.ranks import Ranks
+from tracecut.codegen.ranks.split import Entries
 from tracecut.codegen.sparse.csr import Csr
 from tracecut.codegen.sparse.estimate import making_seconds, misses_seconds
 from tracecut.codegen.sparse.operator import SparseOperator
 from tracecut.codegen.sparse.row_threads import run_blocks, usable
 from tracecut.codegen.sparse.spmv import spmv
-from tracecut.support.argument_checks import whole_number
+from tracecut.support.argument_checks import one_of, whole_number
 from tracecut.support.errors import ArgumentError, ConvergenceError
 
 from .cg_steps import advance_step, dot_step, turn_step
-from .in_links import BLOCKS
+from .in_links import BLOCKS, unsigned
+from .on_ranks import Problem, hold
 from .records import Solution, unless_converged
 
 Vector = npt.NDArray[Any]
@@ -37,6 +41,7 @@ def cg(
     maxiter: int | None = None,
     M: Any = None,
     callback: Callable[[Vector], None] | None = None,
+    device: str | Ranks = "cpu",
 ) -> Solution:
     """Solves A x = b for a symmetric (Hermitian) positive definite A; arguments as of `scipy.sparse.linalg.cg`.
 
@@ -50,6 +55,8 @@ def cg(
         maxiter: the most iterations. None: 10 n.
         M: a preconditioner: a matrix or a LinearOperator that approximates the inverse of A.
         callback: called with x after each iteration; it must not change it.
+        device: "cpu", or `tracecut.Ranks(…)`, which takes A, b and x0 from the first of several ranks, A and b real, A
+            with entries, without `M` and `callback`.
 
     Returns:
         Solution, of float64 or complex128 values. A real sparse A without `M` takes three passes over the vectors and a
@@ -59,13 +66,11 @@ def cg(
     ConvergenceError, with the last Solution, after `maxiter` iterations, and where A turns out not to be positive
     definite. O(entries · iterations).
     """
-    right = _vector("b", b, None)
-    size = right.size
-    matrix = _operand("A", A, size)
-    other = None if M is None else _operand("M", M, size)
-    start = np.zeros(size) if x0 is None else _vector("x0", x0, size)
-    tolerances = [_tolerance("rtol", rtol), _tolerance("atol", atol)]
-    most = 10 * size if maxiter is None else whole_number("maxiter", maxiter, 1)
+    if isinstance(device, Ranks):
+        return device.run(lambda comm: _rank_solution(comm, device, (A, b, x0), (rtol, atol, maxiter), (M, callback)))
+    one_of("device", device, ("cpu",))
+    matrix, right, start, tolerances, most = _checked(A, b, x0, rtol, atol, maxiter)
+    other = None if M is None else _operand("M", M, right.size)
     if callback is not None and not callable(callback):
         raise ArgumentError(f"callback is {callback!r}, a function was expected")
     largest = float(np.abs(right).max(initial=0.0))
@@ -85,6 +90,15 @@ def cg(
         if isinstance(matrix, SparseOperator) and matrix.dtype == np.float64:
             return _fused(matrix, problem, callback)
     return _general(matrix, other, problem, callback)
+
+
+def _checked(A: Any, b: Any, x0: Any, rtol: Any, atol: Any, maxiter: Any) -> tuple[Any, Vector, Vector, Any, int]:
+    """The arguments as they are used: A, b, the first x, both tolerances, the most iterations."""
+    right = _vector("b", b, None)
+    matrix = _operand("A", A, right.size)
+    start = np.zeros(right.size) if x0 is None else _vector("x0", x0, right.size)
+    most = 10 * right.size if maxiter is None else whole_number("maxiter", maxiter, 1)
+    return matrix, right, start, (_tolerance("rtol", rtol), _tolerance("atol", atol)), most
 
 
 def _scaled(
@@ -117,31 +131,92 @@ class _Problem:
 def _fused(operator: SparseOperator, problem: _Problem, callback: Callable[[Vector], None] | None) -> Solution:
     """In the order of the operator's plan, into which vectors are moved once."""
     product = operator.permuted
-    size, threads = problem.b.size, usable(None)
+    x, r = operator.to_permuted(problem.x), operator.to_permuted(problem.b)
+    if x.any():
+        r -= product.times(x)
+    step, back, bounds = _passes(x.size, usable(None)), operator.from_permuted, (problem.bound, problem.most)
+    found = _iterate(lambda p, q: product.times(p, out=q), step, (x, r), bounds, back, callback)
+    return _ended(back(x), *found, problem.bound)
+
+
+def _passes(size: int, threads: int, whole: Callable[[float], float] = float) -> Callable[..., float]:
+    """Runs a pass of `cg_steps`, and adds its sums up; whole: adds those of several ranks."""
     blocks = max(1, min(BLOCKS, size // LEAST))
     cuts = np.arange(blocks + 1) * size // blocks
     sums = np.zeros(blocks)
 
-    def step(kernel: Any, *arguments: Any) -> float:
+    def step(kernel: Any, *arguments: Any, summed: bool = True) -> float:
         many = max(1, min(threads, blocks))
         shares = [blocks * i // many for i in range(many + 1)]
+        arguments = (*arguments, sums) if summed else arguments
         run_blocks(lambda first, last: kernel(first, last, cuts, *arguments), shares)
-        return float(sums.sum())
+        return whole(sums.sum()) if summed else 0.0
 
-    x, r = operator.to_permuted(problem.x), operator.to_permuted(problem.b)
+    return step
+
+
+def _iterate(
+    times: Callable[[Vector, Vector], object],
+    step: Callable[..., float],
+    vectors: tuple[Vector, Vector],
+    bounds: tuple[float, int],
+    back: Callable[[Vector], Vector],
+    callback: Callable[[Vector], None] | None = None,
+) -> tuple[int, float]:
+    """The iterations and the last residual.
+
+    Args:
+        vectors: x and its b − A x, which are overwritten. bounds: of the residual, and of the iterations.
+        back: x in the order of the caller.
+    """
+    x, r = vectors
     q = np.empty_like(x)
-    if x.any():
-        r -= product.times(x, out=q)
-    p, square, iteration = r.copy(), step(dot_step, r, r, sums), 0
-    while square and not np.sqrt(square) < problem.bound and iteration < problem.most:
-        product.times(p, out=q)
-        alpha = _share(square, step(dot_step, p, q, sums), iteration, lambda: operator.from_permuted(x))
-        before, square = square, step(advance_step, p, q, alpha, x, r, sums)
-        step(turn_step, r, square / before, p)
+    p, square, iteration = r.copy(), step(dot_step, r, r), 0
+    while square and not np.sqrt(square) < bounds[0] and iteration < bounds[1]:
+        times(p, q)
+        alpha = _share(square, step(dot_step, p, q), iteration, lambda: back(x))
+        before, square = square, step(advance_step, p, q, alpha, x, r)
+        step(turn_step, r, square / before, p, summed=False)
         iteration += 1
         if callback is not None:
-            callback(operator.from_permuted(x))
-    return _ended(operator.from_permuted(x), iteration, float(np.sqrt(square)), problem.bound)
+            callback(back(x))
+    return iteration, float(np.sqrt(square))
+
+
+def _rank_solution(
+    comm: Communicator, device: Ranks, given: tuple[Any, ...], bounds: tuple[Any, ...], refused: tuple[Any, ...]
+) -> Solution:
+    """On several ranks, each with the entries of the vectors that it owns."""
+
+    def prepare() -> Problem:
+        for name, value in zip(("M", "callback"), refused, strict=True):
+            if value is not None:
+                raise ArgumentError(f"{name} is given, which several ranks do not take", hint='device="cpu" does.')
+        matrix, right, start, (rtol, atol), most = _checked(*given, *bounds)
+        if not isinstance(matrix, Csr) or "c" in {_kind(each) for each in (matrix, right, start)}:
+            raise ArgumentError("several ranks need a real A with entries, and real vectors", hint='Or device="cpu".')
+        if right.size >= 2**31:
+            raise ArgumentError(f"A has {right.size} rows, fewer than 2**31 were expected")
+        largest = float(np.abs(right).max(initial=0.0))
+        scale = 1.0 if not largest or 1 / SQUARED < largest < SQUARED else 2.0 ** min(1000, -int(np.frexp(largest)[1]))
+        right, start = right * scale, start * scale if largest else np.zeros_like(start)
+        entries = Entries(unsigned(matrix.offsets), matrix.columns.astype(np.uint32), matrix.values)
+        bound = max(rtol * _length(right), atol * scale)
+        return Problem(entries, [right, start], (bound, most, scale), None, None)
+
+    held = hold(comm, device, prepare, None, 2)
+    (bound, most, scale), (r, x) = held.numbers, held.vectors
+    product, before, fresh = held.product(), comm.sent.vectors, np.empty_like(r)
+    if held.sum(float(x.any())):
+        product.times(x, fresh)
+        r -= fresh
+
+    def back(own: Vector) -> Vector:
+        return held.whole(own) / scale
+
+    found = _iterate(product.times, _passes(x.size, held.threads, held.sum), (x, r), (bound, int(most)), back)
+    told = held.communication([product], before)
+    return replace(_ended(back(x), found[0], found[1] / scale, bound / scale), communication=told)
 
 
 def _order(matrix: Csr) -> str:

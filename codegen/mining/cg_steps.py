@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from numba import njit
-
-from .steps import FAST
+from tracecut.codegen.sparse.gather import FAST
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from tracecut.codegen.ranks.communicator import Communicator
+from tracecut.codegen.ranks.ranks import Ranks
 from tracecut.codegen.sparse.row_threads import usable
 from tracecut.support.arrays import Floats
 from tracecut.support.errors import ArgumentError
@@ -15,7 +17,8 @@ from .in_links import Gathered, by_degree, cut, gathered, renumbered
 from .iterations import NOWHERE, Bounds, check_bounds, distribution, operator_for, run_step
 from .lanczos import top_vector
 from .links import Links, as_links
-from .records import Scores, unless_converged
+from .on_ranks import Problem, bounds_of, hold, incoming, joined, refuse_operator
+from .records import Communication, Scores, unless_converged
 from .scales import by_largest
 from .steps import scale_step, sum_step
 
@@ -31,7 +34,7 @@ def hits(
     tol: float = 1e-8,
     norm: str = "l1",
     max_iter: int = 1000,
-    device: str = "cpu",
+    device: str | Ranks = "cpu",
     threads: int | None = None,
     operator: Any = None,
 ) -> tuple[Scores, Scores]:
@@ -57,14 +60,20 @@ def hits(
     a `start` that follows none; ConvergenceError, with both Scores, after `max_iter` iterations.
     O(links · iterations).
     """
-    bounds = check_bounds(tol, norm, max_iter, device, threads)
-    links = as_links(graph, weight)
+
+    def prepared() -> tuple[Links, Floats, Bounds]:
+        bounds, links = check_bounds(tol, norm, max_iter, device, threads), as_links(graph, weight)
+        if links.size and (not links.targets.size or (links.weights.size and not links.weights.any())):
+            raise ArgumentError("the graph has no links, from which hubs and authorities could follow")
+        uniform = np.full(links.size, 1.0 / max(1, links.size))
+        return links, uniform if start is None else distribution("start", start, links), bounds
+
+    if isinstance(device, Ranks):
+        return device.run(lambda comm: _rank_scores(comm, device, prepared, operator, threads))
+    links, hubs, bounds = prepared()
     n = links.size
     if n == 0:
         return Scores(np.zeros(0), 0, 0.0, links.nodes), Scores(np.zeros(0), 0, 0.0, links.nodes)
-    if not links.targets.size or (links.weights.size and not links.weights.any()):
-        raise ArgumentError("the graph has no links, from which hubs and authorities could follow")
-    hubs = np.full(n, 1.0 / n) if start is None else distribution("start", start, links)
     if operator is None:
         pieces = piece_count(links)
         return _gathered_scores(links, hubs, bounds) if pieces < 2 else _both_scores(links, hubs, bounds, pieces)
@@ -85,7 +94,7 @@ def _both_scores(links: Links, hubs: Floats, bounds: Bounds, pieces: int) -> tup
         hubs, fresh = fresh, hubs
         iteration += 1
         if residual < bounds.tol or iteration == bounds.max_iter:
-            return _found(links, hubs, both.x() * (1.0 / total), (iteration, residual), bounds)
+            return _found(links.nodes, hubs, both.x() * (1.0 / total), (iteration, residual), bounds)
         total = both.join(1.0 / weight, threads)
 
 
@@ -94,7 +103,37 @@ def _gathered_scores(links: Links, hubs: Floats, bounds: Bounds) -> tuple[Scores
     order, rank = by_degree(links.degrees())
     into, out = gathered(links, order), renumbered(links, order, rank)
     product = _products(into, out, bounds.threads)
-    return _iterate(product, _scaling(out, bounds), hubs[order], rank, links, bounds, "start")
+    hubs, authorities, last = _iterate(product, _scaling(out, bounds), hubs[order], bounds, "start")
+    return _found(links.nodes, hubs[rank], authorities[rank], last, bounds)
+
+
+def _rank_scores(
+    comm: Communicator, device: Ranks, prepared: Callable[[], Any], operator: Any, threads: int | None
+) -> tuple[Scores, Scores]:
+    """On several ranks, each with the nodes that it owns; the transposed product takes the messages back."""
+
+    def prepare() -> Problem:
+        refuse_operator(operator)
+        links, hubs, bounds = prepared()
+        links = by_largest(links)
+        numbers = (bounds.tol, bounds.norm, bounds.max_iter)
+        return Problem(incoming(links), [hubs], numbers, by_degree(links.degrees())[1], links.nodes)
+
+    held = hold(comm, device, prepare, threads, 1)
+    bounds, nodes = bounds_of(held.numbers, held.threads), held.nodes
+    if not held.size:
+        return Scores(np.zeros(0), 0, 0.0, nodes), Scores(np.zeros(0), 0, 0.0, nodes)
+    both, before, join = (held.product(turned=True), held.product()), comm.sent.vectors, joined(held, bounds)
+
+    def product(backward: bool, x: Floats, factor: float, y: Floats) -> float:
+        both[backward].times(x, y)
+        y *= factor
+        return held.sum(y.sum())
+
+    scale = _scaling(held.blocks, bounds, join)
+    hubs, authorities, last = _iterate(product, scale, held.vectors[0], bounds, "start")
+    told = held.communication(both, before)
+    return _found(nodes, held.whole(hubs), held.whole(authorities), last, bounds, told)
 
 
 def _products(
@@ -118,13 +157,15 @@ def _products(
     return product
 
 
-def _scaling(graph: Gathered, bounds: Bounds) -> Callable[[Floats, float, Floats], float]:
-    """y = factor · y; returns the norm of its difference to x."""
+def _scaling(
+    graph: Gathered, bounds: Bounds, join: Callable[[Floats], Floats] = lambda sums: sums
+) -> Callable[[Floats, float, Floats], float]:
+    """y = factor · y; returns the norm of its difference to x. join: puts the norms of several ranks together."""
     sums = np.zeros((graph.cuts.size - 1, 1))
 
     def scale(y: Floats, factor: float, x: Floats) -> float:
         run_step(scale_step, graph, bounds.threads, y, factor, x, bounds.norm, sums)
-        return float(bounds.length(sums[:, 0]))
+        return float(bounds.length(join(sums)[:, 0]))
 
     return scale
 
@@ -165,12 +206,14 @@ def _operator_scores(links: Links, operator: Any, hubs: Floats, bounds: Bounds) 
     rows = np.arange(links.size + 1, dtype=np.uint32)
     graph = cut(rows, rows[:-1], np.zeros(0))  # for its blocks
     product = _products(graph, graph, bounds.threads, lambda backward, x: (turned if backward else operator) @ x)
-    return _iterate(product, _scaling(graph, bounds), hubs, slice(None), links, bounds, "start, or the operator,")
+    hubs, authorities, last = _iterate(product, _scaling(graph, bounds), hubs, bounds, "start, or the operator,")
+    return _found(links.nodes, hubs, authorities, last, bounds)
 
 
 def _iterate(
-    product: Any, scale: Any, hubs: Floats, places: Any, links: Links, bounds: Bounds, source: str
-) -> tuple[Scores, Scores]:
+    product: Any, scale: Any, hubs: Floats, bounds: Bounds, source: str
+) -> tuple[Floats, Floats, tuple[int, float]]:
+    """Hubs, authorities, the iterations and the last one's residual."""
     fresh, authorities = np.empty_like(hubs), np.empty_like(hubs)
     iteration, residual, total = 0, np.inf, 1.0
     while iteration < bounds.max_iter and not residual < bounds.tol:
@@ -181,7 +224,7 @@ def _iterate(
         hubs, fresh = fresh, hubs
         iteration += 1
     authorities *= 1.0 / total
-    return _found(links, hubs[places], authorities[places], (iteration, residual), bounds)
+    return hubs, authorities, (iteration, residual)
 
 
 def _check_weight(weight: float, source: str) -> None:
@@ -190,10 +233,15 @@ def _check_weight(weight: float, source: str) -> None:
 
 
 def _found(
-    links: Links, hubs: Floats, authorities: Floats, last: tuple[int, float], bounds: Bounds
+    nodes: Sequence[Any] | None,
+    hubs: Floats,
+    authorities: Floats,
+    last: tuple[int, float],
+    bounds: Bounds,
+    communication: Communication | None = None,
 ) -> tuple[Scores, Scores]:
     """last: the iterations, and the last one's residual. Raises ConvergenceError."""
-    found = [Scores(values, *last, links.nodes) for values in (hubs, authorities)]
+    found = [Scores(values, *last, nodes, communication) for values in (hubs, authorities)]
     if not last[1] < bounds.tol:
         error = unless_converged("HITS", found[0], bounds.tol)
         error.last = (found[0], found[1])

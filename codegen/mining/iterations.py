@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from tracecut.codegen.ranks.ranks import Ranks
 from tracecut.codegen.sparse.row_threads import run_blocks, usable
 from tracecut.support.argument_checks import one_of, whole_number
 from tracecut.support.arrays import Floats, frozen
@@ -41,9 +42,10 @@ class Bounds:
         return self.length(change * change if self.norm == NORMS["l2"] else np.abs(change))
 
 
-def check_bounds(tol: float, norm: str, max_iter: int, device: str, threads: int | None) -> Bounds:
+def check_bounds(tol: float, norm: str, max_iter: int, device: str | Ranks, threads: int | None) -> Bounds:
     """Raises ArgumentError naming the argument, what it is and what was expected."""
-    one_of("device", device, ("cpu",))
+    if not isinstance(device, Ranks):
+        one_of("device", device, ("cpu",))
     return Bounds(
         positive("tol", tol), NORMS[one_of("norm", norm, tuple(NORMS))], whole_number("max_iter", max_iter, 1),
         usable(threads),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from tracecut.codegen.ranks.communicator import Communicator
+from tracecut.codegen.ranks.ranks import Ranks
 from tracecut.support.arrays import Floats
 
 from .in_links import Gathered, by_degree, cut, gathered, out_weights
@@ -19,6 +22,7 @@ from .iterations import (
     run_step,
 )
 from .links import Links, as_links
+from .on_ranks import Problem, bounds_of, hold, incoming, joined, refuse_operator
 from .records import Scores, unless_converged
 from .scales import by_rows
 from .steps import rank_step
@@ -35,7 +39,7 @@ def pagerank(
     tol: float = 1e-6,
     norm: str = "l1",
     max_iter: int = 100,
-    device: str = "cpu",
+    device: str | Ranks = "cpu",
     threads: int | None = None,
     operator: Any = None,
 ) -> Scores:
@@ -52,7 +56,7 @@ def pagerank(
         tol: the iteration ends when the norm of a change is below it. networkx's `tol` is `tol / n` here.
         norm: "l1", "l2" or "max".
         max_iter: the most iterations.
-        device: "cpu".
+        device: "cpu", or `tracecut.Ranks(…)`, which takes `graph` and vectors from the first of several ranks.
         threads: at most this many; None: one per usable core. The result does not depend on it.
         operator: a LinearOperator that stands for the graph's matrix in the products with its transpose; weights of
             nodes still come from the graph.
@@ -63,16 +67,22 @@ def pagerank(
     Raises ArgumentError, naming the argument and the entry, for what cannot be used; ConvergenceError, with the last
     Scores, after `max_iter` iterations. O(links · iterations).
     """
-    bounds = check_bounds(tol, norm, max_iter, device, threads)
-    alpha = probability("alpha", alpha)
-    links = as_links(graph, weight)
+
+    def prepared() -> tuple[Links, float, tuple[Floats, ...], Bounds]:
+        bounds, share = check_bounds(tol, norm, max_iter, device, threads), probability("alpha", alpha)
+        links = as_links(graph, weight)
+        uniform = np.full(links.size, 1.0 / max(1, links.size))
+        p = uniform if personalization is None else distribution("personalization", personalization, links)
+        d = p if dangling is None else distribution("dangling", dangling, links)
+        x = uniform.copy() if start is None else distribution("start", start, links)
+        return links, share, (x, p, d), bounds
+
+    if isinstance(device, Ranks):
+        return device.run(lambda comm: _rank_ranks(comm, device, prepared, operator, threads))
+    links, alpha, (x, p, d), bounds = prepared()
     n = links.size
     if n == 0:
         return Scores(np.zeros(0), 0, 0.0, links.nodes)
-    uniform = np.full(n, 1.0 / n)
-    p = uniform if personalization is None else distribution("personalization", personalization, links)
-    d = p if dangling is None else distribution("dangling", dangling, links)
-    x = uniform.copy() if start is None else distribution("start", start, links)
     if operator is None:
         found = _gathered_ranks(links, alpha, (x, p, d), bounds)
     else:
@@ -92,7 +102,7 @@ def _gathered_ranks(links: Links, alpha: float, vectors: tuple[Floats, ...], bou
     def step(shares: Floats, fresh: Floats, numbers: tuple[float, float, int], sums: Floats) -> None:
         run_step(rank_step, graph, bounds.threads, graph.parts, x, shares, fresh, inverse, (p, d), numbers, sums)
 
-    iterations, residual = _iterate(step, graph, x, inverse, alpha, bounds)
+    iterations, residual = _iterate(step, graph, (x, inverse), alpha, bounds)
     return Scores(x[rank], iterations, residual, links.nodes)
 
 
@@ -107,17 +117,60 @@ def _operator_ranks(links: Links, operator: Any, alpha: float, vectors: tuple[Fl
         fresh[:] = turned @ shares
         run_step(rank_step, graph, bounds.threads, NOWHERE, x, shares, fresh, inverse, (p, d), numbers, sums)
 
-    iterations, residual = _iterate(step, graph, x, inverse, alpha, bounds)
+    iterations, residual = _iterate(step, graph, (x, inverse), alpha, bounds)
     return Scores(x, iterations, residual, links.nodes)
 
 
-def _iterate(step: Any, graph: Gathered, x: Floats, inverse: Floats, alpha: float, bounds: Bounds) -> tuple[int, float]:
+def _rank_ranks(
+    comm: Communicator, device: Ranks, prepared: Callable[[], Any], operator: Any, threads: int | None
+) -> Scores:
+    """On several ranks, each with the nodes that it owns."""
+
+    def prepare() -> Problem:
+        refuse_operator(operator)
+        links, alpha, vectors, bounds = prepared()
+        links = by_rows(links)
+        inverse = inverses(out_weights(links))
+        numbers = (alpha, bounds.tol, bounds.norm, bounds.max_iter)
+        return Problem(incoming(links), [*vectors, inverse], numbers, by_degree(links.degrees())[1], links.nodes)
+
+    held = hold(comm, device, prepare, threads, 4)
+    x, p, d, inverse = held.vectors
+    alpha, bounds = held.numbers[0], bounds_of(held.numbers[1:], held.threads)
+    if not held.size:
+        return Scores(np.zeros(0), 0, 0.0, held.nodes)
+    product, before, blocks = held.product(), comm.sent.vectors, held.blocks
+
+    def step(shares: Floats, fresh: Floats, numbers: tuple[float, float, int], sums: Floats) -> None:
+        product.times(shares, fresh)
+        run_step(rank_step, blocks, bounds.threads, NOWHERE, x, shares, fresh, inverse, (p, d), numbers, sums)
+
+    iterations, residual = _iterate(step, blocks, (x, inverse), alpha, bounds, joined(held, bounds))
+    told = held.communication([product], before)
+    found = Scores(held.whole(x), iterations, residual, held.nodes, told)
+    if not residual < bounds.tol:
+        raise unless_converged("PageRank", found, bounds.tol)
+    return found
+
+
+def _iterate(
+    step: Any,
+    graph: Gathered,
+    vectors: tuple[Floats, Floats],
+    alpha: float,
+    bounds: Bounds,
+    join: Callable[[Floats], Floats] = lambda sums: sums,
+) -> tuple[int, float]:
+    """vectors: x, which is overwritten, and 1 / out-weights. join: puts the sums of several ranks together."""
+    x, inverse = vectors
     sums = np.zeros((graph.cuts.size - 1, 2))
     shares, fresh = x * inverse, np.empty_like(x)
-    lost, iteration, residual = float(x[inverse == 0.0].sum()), 0, np.inf
+    first = np.array([[0.0, x[inverse == 0.0].sum()]])
+    lost, iteration, residual = float(join(first)[:, 1].sum()), 0, np.inf
     while iteration < bounds.max_iter and not residual < bounds.tol:
         step(shares, fresh, (alpha, lost, bounds.norm), sums)
         shares, fresh = fresh, shares
-        residual, lost = float(bounds.length(sums[:, 0])), float(sums[:, 1].sum())
+        rows = join(sums)
+        residual, lost = float(bounds.length(rows[:, 0])), float(rows[:, 1].sum())
         iteration += 1
     return iteration, residual

@@ -12,6 +12,27 @@ from tracecut.support.arrays import Floats
 from tracecut.support.errors import ArgumentError, ConvergenceError
 
 
+@dataclass(frozen=True)
+class Communication:
+    """What several ranks sent each other for the products of an iteration.
+
+    Attributes:
+        ranks, split, exchange: as of `Ranks`.
+        products: vectors that were multiplied.
+        sent: bytes that each rank sent for them. predicted: those that the model says.
+        split_seconds, iterate_seconds: until all had their part, and from then on.
+    """
+
+    ranks: int
+    split: str
+    exchange: str
+    products: int
+    sent: tuple[int, ...]
+    predicted: tuple[int, ...]
+    split_seconds: float
+    iterate_seconds: float
+
+
 @dataclass(frozen=True, eq=False)
 class Scores:
     """Scores of the nodes of a graph.
@@ -21,12 +42,14 @@ class Scores:
         iterations: how many products were made; of several queries, the most.
         residual: norm of the last change, for the `norm` that was asked for; of several queries, the largest.
         nodes: names of the nodes in their order; None where they are 0 … n − 1.
+        communication: of several ranks, what they sent.
     """
 
     values: Floats
     iterations: int
     residual: float
     nodes: Sequence[Any] | None = None
+    communication: Communication | None = None
 
     def to_dict(self) -> dict[Any, Any]:
         """Node → its score, a float; with several queries a list of them."""
@@ -48,11 +71,15 @@ class Scores:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """The solution of a linear system. values: x, (n). residual: ‖b − A x‖₂ as the iteration carries it along."""
+    """The solution of a linear system. values: x, (n). residual: ‖b − A x‖₂ as the iteration carries it along.
+
+    communication: of several ranks, what they sent.
+    """
 
     values: npt.NDArray[Any]
     iterations: int
     residual: float
+    communication: Communication | None = None
 
     def __repr__(self) -> str:
         return f"<Solution {self.values.size}, {self.iterations} iterations, residual {self.residual:.3g}>"

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from tracecut.codegen.ranks.communicator import Communicator
+from tracecut.codegen.ranks.ranks import Ranks
 from tracecut.codegen.sparse.orders import inverse_order
+from tracecut.support.arrays import Floats
 from tracecut.support.errors import ArgumentError
 
 from .both_ways import both_ways
-from .in_links import row_sums
-from .iterations import Bounds, check_bounds, inverses, operator_for, places_of, probability
+from .in_links import renumbered, row_sums
+from .iterations import NORMS, Bounds, check_bounds, inverses, operator_for, places_of, probability
 from .links import Links, as_links
+from .on_ranks import Held, Problem, bounds_of, entries_of, hold, refuse_operator
 from .records import Scores, unless_converged
 from .scales import by_largest
-from .walks import Walks, run_walks
+from .walks import WIDTHS, Walks, run_walks
 
 Places = npt.NDArray[np.int64]
 
@@ -29,7 +34,7 @@ def rwr(
     tol: float = 1e-6,
     norm: str = "l1",
     max_iter: int = 200,
-    device: str = "cpu",
+    device: str | Ranks = "cpu",
     threads: int | None = None,
     operator: Any = None,
 ) -> Scores:
@@ -54,10 +59,15 @@ def rwr(
     Raises ArgumentError, naming the argument and the entry, for what cannot be used; ConvergenceError, with the last
     Scores, after `max_iter` iterations. O(links · iterations · queries).
     """
-    bounds = check_bounds(tol, norm, max_iter, device, threads)
-    c = probability("c", c)
-    links = as_links(graph, weight)
-    wanted = _query_places(queries, links)
+
+    def prepared() -> tuple[Links, Places, float, Bounds]:
+        bounds, share = check_bounds(tol, norm, max_iter, device, threads), probability("c", c)
+        links = as_links(graph, weight)
+        return links, _query_places(queries, links), share, bounds
+
+    if isinstance(device, Ranks):
+        return device.run(lambda comm: _rank_walks(comm, device, prepared, operator, threads))
+    links, wanted, c, bounds = prepared()
     if operator is None:
         found = _gathered_walks(links, wanted, c, bounds)
     else:
@@ -103,3 +113,61 @@ def _operator_walks(links: Links, operator: Any, queries: Places, c: float, boun
         iteration += 1
     values[:, moving] = shares[:, moving] * degrees[:, None]
     return Scores(values, iteration, residual, links.nodes)
+
+
+def _rank_walks(
+    comm: Communicator, device: Ranks, prepared: Callable[[], Any], operator: Any, threads: int | None
+) -> Scores:
+    """On several ranks, each with the nodes that it owns; eight walks side by side."""
+
+    def prepare() -> Problem:
+        refuse_operator(operator)
+        links, queries, c, bounds = prepared()
+        graph, rank = both_ways(by_largest(links))
+        graph = renumbered(Links(graph.offsets, graph.sources, graph.weights, None), rank, inverse_order(rank))
+        degrees = row_sums(graph.offsets, graph.weights)
+        numbers = (c, bounds.tol, bounds.norm, bounds.max_iter, *queries)
+        return Problem(entries_of(graph), [degrees, inverses(degrees)], numbers, rank, links.nodes)
+
+    held = hold(comm, device, prepare, threads, 2)
+    bounds = bounds_of(held.numbers[1:4], held.threads)
+    starts = np.array(held.numbers[4:], np.int64)
+    scores, iterations, residual = np.zeros((held.share.own, starts.size)), 0, 0.0
+    product, before = held.product(), comm.sent.vectors
+    for first in range(0, starts.size, WIDTHS[-1]):
+        walks = slice(first, first + WIDTHS[-1])
+        most, worst = _walk(held, product, starts[walks], bounds, scores[:, walks])
+        iterations, residual = max(iterations, most), max(residual, worst)
+    told = held.communication([product], before)
+    found = Scores(held.whole(scores), iterations, residual, held.nodes, told)
+    if starts.size and not residual < bounds.tol:
+        raise unless_converged("the random walk", found, bounds.tol)
+    return found
+
+
+def _walk(held: Held, product: Any, starts: Places, bounds: Bounds, scores: Floats) -> tuple[int, float]:
+    """Some walks, each to its own end; scores: zeros (own, walks). The most steps, and the largest residual."""
+    degrees, inverse = held.vectors
+    c, owned = held.numbers[0], held.share.owned
+    places, here = owned.local(starts), np.flatnonzero(owned.owners[starts] == held.comm.rank)  # that begin here
+    scores[places[here], here] = 1.0
+    seats = np.zeros(starts.size)
+    seats[here] = degrees[places[here]]
+    walks = np.flatnonzero(held.comm.rows(seats).sum(axis=0) > 0)  # at a node without links a walk stays
+    before, worst, step = scores[:, walks], 0.0, 0
+    while walks.size and step < bounds.max_iter:
+        fresh = np.empty_like(before)
+        product.times(np.ascontiguousarray(before * inverse[:, None]), fresh)
+        fresh *= c
+        mine = np.flatnonzero(np.isin(walks, here))
+        fresh[places[walks[mine]], mine] += 1.0 - c
+        change = np.abs(fresh - before)
+        change = change if bounds.norm != NORMS["l2"] else change * change
+        part = change.max(axis=0, initial=0.0) if bounds.norm == NORMS["max"] else change.sum(axis=0)
+        residuals = bounds.length(held.comm.rows(part))
+        step += 1
+        ended = (residuals < bounds.tol) | (step == bounds.max_iter)
+        scores[:, walks[ended]] = fresh[:, ended]
+        worst = max(worst, float(residuals[ended].max(initial=0.0)))
+        walks, before = walks[~ended], np.ascontiguousarray(fresh[:, ~ended])
+    return step, worst

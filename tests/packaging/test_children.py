@@ -15,6 +15,8 @@ STARTERS = {
     "support/process/runner.py": {"subprocess.Popen"},
     "support/process/guardian.py": {"os.fork", "os.execvpe"},
     "tracecut/cli/run.py": {"os.execv"},
+    # a rank of MPI is its child: the process that mpiexec started tells how it ended
+    "support/process/rank_guard.py": {"os.fork"},
     # the compiler of a build has the terminal, the streams and the signals of the build
     "tracer/recorded/wrapper.py": {"subprocess.Popen", "os.execv"},
 }

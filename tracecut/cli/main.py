@@ -42,7 +42,7 @@ COMMANDS = {  # each is `run_COMMAND` of the file of its name
     "rwr": "score the nodes of a graph by random walks from some of them",
     "cg": "solve a linear system by conjugate gradients",
 }
-MODULES = {"info": "trace"} | dict.fromkeys(("pagerank", "hits", "rwr", "cg"), "mining")  # but for these
+MODULES = {"info": "trace"} | dict.fromkeys(("pagerank", "hits", "rwr", "cg"), "mining.commands")  # but for these
 
 
 def main(argv: Sequence[str] | None = None) -> NoReturn:

@@ -13,7 +13,7 @@ import scipy.io
 import scipy.sparse as sp
 from tracecut.support.errors import ArgumentError, ArtefactError, ConvergenceError, OutputError, UsageError
 
-from tracecut.cli import mining
+from tracecut.cli.mining import commands as mining
 
 EDGES = [(0, 1), (0, 2), (1, 2), (2, 0), (3, 2)]
 GRAPH = nx.DiGraph(EDGES)

@@ -6,6 +6,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -13,7 +14,8 @@ from tracecut.support.argument_checks import COUNT, Kind, whole
 from tracecut.support.errors import UsageError
 from tracecut.support.version import __version__
 
-from .words import Parser, handle_signals
+from ..words import Parser, handle_signals
+from .ranks import Place, add_rank_options, begin_rank, on_place, parsed
 
 if TYPE_CHECKING:
     from tracecut.support.arrays import Floats
@@ -32,12 +34,15 @@ def run_pagerank(words: list[str]) -> int:
     """
     parser = _parser("pagerank", FORMATS + "Its entry (u, v) is a link from u to v.", "scores", 1e-6)
     parser.add_argument("--alpha", type=_SHARE.word, default=0.85, help="share that follows links (default: 0.85)")
-    options = _options(parser, words)
+    return on_place(_options(parser, words), _pagerank)
+
+
+def _pagerank(options: argparse.Namespace, place: Place) -> int:
     from tracecut.codegen.mining.pagerank import pagerank
 
-    matrix, seconds = _read(options.file)
-    found = _timed(seconds, lambda: pagerank(matrix, alpha=options.alpha, **_bounds(options)))
-    return _scores("pagerank", options, matrix, seconds, {"score": found}, found.values)
+    matrix, seconds = _read(options, place)
+    found = _timed(seconds, lambda: pagerank(matrix, alpha=options.alpha, device=place.device, **_bounds(options)))
+    return _scores("pagerank", options, place, matrix, seconds, {"score": found}, found.values)
 
 
 def run_hits(words: list[str]) -> int:
@@ -45,15 +50,18 @@ def run_hits(words: list[str]) -> int:
     parser = _parser(
         "hits", FORMATS + "Its entry (u, v) is a link from u to v.", "hub and authority scores", 1e-8, 1000
     )
-    options = _options(parser, words)
+    return on_place(_options(parser, words), _hits)
+
+
+def _hits(options: argparse.Namespace, place: Place) -> int:
     import numpy as np
 
     from tracecut.codegen.mining.hits import hits
 
-    matrix, seconds = _read(options.file)
-    hubs, authorities = _timed(seconds, lambda: hits(matrix, **_bounds(options)))
+    matrix, seconds = _read(options, place)
+    hubs, authorities = _timed(seconds, lambda: hits(matrix, device=place.device, **_bounds(options)))
     values = np.stack([hubs.values, authorities.values], axis=1)
-    return _scores("hits", options, matrix, seconds, {"hub": hubs, "authority": authorities}, values)
+    return _scores("hits", options, place, matrix, seconds, {"hub": hubs, "authority": authorities}, values)
 
 
 def run_rwr(words: list[str]) -> int:
@@ -64,19 +72,20 @@ def run_rwr(words: list[str]) -> int:
         "--query", type=_NODE.word, action="append", metavar="NODE", help="number of a node; repeatable, required"
     )
     parser.add_argument("-c", type=_SHARE.word, default=0.9, help="share that does not restart (default: 0.9)")
-    options = _options(parser, words)
-    if not options.query:
-        raise UsageError("--query NODE is required", hint=parser.usage or "")
+    return on_place(_options(parser, words), _rwr)
+
+
+def _rwr(options: argparse.Namespace, place: Place) -> int:
     from tracecut.codegen.mining.records import Scores
     from tracecut.codegen.mining.rwr import rwr
 
-    matrix, seconds = _read(options.file)
-    found = _timed(seconds, lambda: rwr(matrix, options.query, c=options.c, **_bounds(options)))
+    matrix, seconds = _read(options, place)
+    found = _timed(seconds, lambda: rwr(matrix, options.query, c=options.c, device=place.device, **_bounds(options)))
     columns = {
-        f"query {query}": Scores(found.values[:, i], found.iterations, found.residual)
+        f"query {query}": Scores(found.values[:, i], found.iterations, found.residual, None, found.communication)
         for i, query in enumerate(options.query)
     }
-    return _scores("rwr", options, matrix, seconds, columns, found.values)
+    return _scores("rwr", options, place, matrix, seconds, columns, found.values)
 
 
 def run_cg(words: list[str]) -> int:
@@ -84,23 +93,30 @@ def run_cg(words: list[str]) -> int:
     text = FORMATS + "Solves A x = b by conjugate gradients; A must be symmetric and positive definite."
     parser = _parser("cg", text, "numbers of the solution", 1e-5, 0, top="entries")
     parser.add_argument("--rhs", metavar="FILE", help="b: .npy, or text with one number per line (default: all 1)")
-    options = _options(parser, words)
+    return on_place(_options(parser, words), _cg)
+
+
+def _cg(options: argparse.Namespace, place: Place) -> int:
     import numpy as np
 
     from tracecut.codegen.mining.cg import cg
 
-    matrix, seconds = _read(options.file)
-    right = np.ones(matrix.shape[0])
-    if options.rhs is not None:
-        from .partition import read_numbers
-
-        right = read_numbers(Path(options.rhs))
-    found = _timed(seconds, lambda: cg(matrix, right, rtol=options.tol, maxiter=options.max_iter))
+    matrix, seconds = _read(options, place)
+    right: Any = place.read(lambda: np.ones(matrix.shape[0]) if options.rhs is None else _numbers(options.rhs))
+    found = _timed(seconds, lambda: cg(matrix, right, rtol=options.tol, maxiter=options.max_iter, device=place.device))
+    if not place.first:
+        return 0
     _write(options.output, found.values)
     report = _report("cg", options, matrix, seconds, found)
     largest = np.argsort(-np.abs(found.values), kind="stable")[: options.top]
     report["top"] = {"x": [{"entry": int(i), "x": found.values[i].item()} for i in largest]}
     return _show(report, options, "entry", f"‖b − A x‖ is {found.residual:.3g}")
+
+
+def _numbers(name: str) -> Any:
+    from ..partition import read_numbers
+
+    return read_numbers(Path(name))
 
 
 def _within(value: Any, low: float, high: float) -> float:
@@ -117,7 +133,7 @@ _NODE = whole(0)
 def _parser(
     command: str, text: str, what: str, tol: float, most: int = 100, *, top: str = "nodes", more: str = ""
 ) -> argparse.ArgumentParser:
-    usage = f"tracecut {command} FILE{more} [-o FILE] [--tol T] [--top N] [--json]"
+    usage = f"tracecut {command} FILE{more} [-o FILE] [--tol T] [--top N] [--json] [--split S] [--exchange E]"
     parser = Parser(prog=f"tracecut {command}", usage=usage, description=text, allow_abbrev=False)
     add = parser.add_argument
     add("file", metavar="FILE", help="the matrix")
@@ -130,15 +146,21 @@ def _parser(
     )
     add("--top", type=_NODE.word, default=10, metavar="N", help=f"{top} to print (default: 10)")
     add("--json", action="store_true", help="print JSON")
+    add_rank_options(parser)
     return parser
 
 
 def _options(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace:
-    options = parser.parse_args(words)
     from tracecut.support.file_kinds import is_folder
 
-    if options.output is not None and is_folder(options.output):
-        raise UsageError(f"-o {options.output}: a folder, the name of a file expected", hint=parser.usage or "")
+    def check(options: argparse.Namespace) -> None:
+        if options.output is not None and is_folder(options.output):
+            raise UsageError(f"-o {options.output}: a folder, the name of a file expected", hint=parser.usage or "")
+        if "query" in options and not options.query:
+            raise UsageError("--query NODE is required", hint=parser.usage or "")
+
+    options = parsed(parser, words, check)
+    begin_rank()
     handle_signals()
     return options
 
@@ -147,14 +169,19 @@ def _bounds(options: argparse.Namespace) -> dict[str, Any]:
     return {"tol": options.tol, "max_iter": options.max_iter}
 
 
-def _read(name: str) -> tuple[Any, dict[str, float]]:
+def _read(options: argparse.Namespace, place: Place) -> tuple[Any, dict[str, float]]:
+    """The matrix, on the first rank; the seconds that it takes."""
+    start = time.perf_counter()
+    matrix = place.read(lambda: _matrix(options.file))
+    return matrix, {"read": time.perf_counter() - start}
+
+
+def _matrix(name: str) -> Any:
     from tracecut.partition.inputs.matrix_files import read_matrix
     from tracecut.partition.inputs.progress_line import ProgressLine
 
-    start = time.perf_counter()
     with ProgressLine(f"reading {Path(name).name}", everywhere=True) as line:
-        matrix = read_matrix(name, told=line)
-    return matrix, {"read": time.perf_counter() - start}
+        return read_matrix(name, told=line)
 
 
 def _timed(seconds: dict[str, float], call: Callable[[], Any]) -> Any:
@@ -166,6 +193,7 @@ def _timed(seconds: dict[str, float], call: Callable[[], Any]) -> Any:
 
 def _report(command: str, options: argparse.Namespace, matrix: Any, seconds: dict[str, float], found: Any) -> Any:
     rows, columns = matrix.shape
+    told = {} if found.communication is None else {"communication": asdict(found.communication)}
     return {
         "tracecut": __version__,
         "command": command,
@@ -174,17 +202,21 @@ def _report(command: str, options: argparse.Namespace, matrix: Any, seconds: dic
         "iterations": found.iterations,
         "residual": found.residual,
         "seconds": {name: round(value, 6) for name, value in seconds.items()},
+        **told,
     }
 
 
 def _scores(
     command: str,
     options: argparse.Namespace,
+    place: Place,
     matrix: Any,
     seconds: dict[str, float],
     columns: dict[str, Any],
     values: Floats,
 ) -> int:
+    if not place.first:
+        return 0
     _write(options.output, values)
     found = next(iter(columns.values()))
     report = _report(command, options, matrix, seconds, found)
@@ -203,6 +235,9 @@ def _show(report: Any, options: argparse.Namespace, key: str, residual: str) -> 
     print(f"{own['path']}: {own['rows']} × {own['cols']}, {own['nnz']} entries")
     print(f"{report['iterations']} iterations, {residual}")
     print(f"{seconds['read']:.2f} s to read, {seconds['iterate']:.2f} s to iterate")
+    if "communication" in report:
+        told = report["communication"]
+        print(f"{told['ranks']} ranks, {told['split']}, {told['exchange']}: {sum(told['sent'])} bytes sent")
     if options.output is not None:
         print(f"all numbers in {options.output}")
     for name, rows in report["top"].items():

@@ -1,0 +1,1 @@
+"""The commands `pagerank`, `hits`, `rwr` and `cg`, and where they compute."""
