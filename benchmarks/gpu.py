@@ -30,8 +30,8 @@ from gpu_programs import CASES, Loop
 from gpu_timing import Card, EmulatedCard
 from gpu_variants import BOUND, error_of_results
 from rows import Row, print_rows, read_rows, write_rows
+from tracecut.codegen.devices.driver_backend import driver_backend
 from tracecut.codegen.kernels.choose_kernel import KernelSearch, Wanted
-from tracecut.codegen.kernels.driver_backend import driver_backend
 from tracecut.codegen.kernels.gpu_model import gpu_model
 from tracecut.codegen.kernels.kernel import Kernel
 from tracecut.ir.gpu.description import gpu

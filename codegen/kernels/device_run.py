@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from tracecut.codegen.devices.device import NUMBERS, Device
+from tracecut.codegen.devices.emulated_backend import IR
 from tracecut.codegen.emulation.run_kernel import RunReport, kernel_sites
 from tracecut.codegen.gpu.index_copies import Bytes
 from tracecut.support.errors import ToolchainError
 
-from .device import NUMBERS, Device
-from .emulated_backend import IR
 from .launchable import Launchable
 
 

@@ -196,7 +196,8 @@ class Kernel:
         fit, ToolchainError that names what is missing (a card, a new enough driver), UnsupportedError for a card
         older than `arch`, KernelError where the kernel fails. O(bytes) beside the kernel.
         """
-        from .device import open_device
+        from tracecut.codegen.devices.device import open_device
+
         from .device_run import run_on_device
 
         memory, card = self._memory_of(arrays), open_device(device)
