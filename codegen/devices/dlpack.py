@@ -103,7 +103,8 @@ def read_tensor(array: Any, what: str) -> Tensor:
     bits, code = int(tensor.bits), int(tensor.code)
     if code not in KINDS or tensor.lanes != 1 or bits not in ((16, 32, 64) if code == 2 else (8, 16, 32, 64)):
         raise ArgumentError(
-            f"{what} has a type that is none of NumPy's numbers (DLPack: code {code}, {bits} bits, {tensor.lanes} lanes)"
+            f"{what} has a type that is none of NumPy's numbers "
+            f"(DLPack: code {code}, {bits} bits, {tensor.lanes} lanes)"
         )
     shape = tuple(int(tensor.shape[axis]) for axis in range(tensor.ndim))
     strides = [int(tensor.strides[axis]) for axis in range(tensor.ndim)] if tensor.strides else None

@@ -69,6 +69,9 @@ class EmulatedBackend:
         self._arrays[self._made] = array
         return array
 
+    def borrow(self, number: int, place: int, bytes: int) -> EmulatedArray:
+        raise RuntimeError("no other library has memory on the emulated card")
+
     def write(self, number: int, array: EmulatedArray, data: npt.NDArray[Any], first: int = 0) -> None:
         array.data[first : first + data.nbytes] = data.reshape(-1).view(np.uint8)
 
