@@ -177,6 +177,17 @@ def test_children_of_the_program_are_its_own(
         assert counts(ran, item) == (STEPS - 1 - sweeps, 1 + sweeps)
 
 
+def test_a_child_that_goes_on_is_left_alone(
+    item: Inspected, made: Made, asked_after: Callable[[int], None], by: str
+) -> None:
+    """It began while the schedule was made, and runs the original order to its end; the program gets the new one."""
+    for sweeps in (10, 30):
+        asked_after(sweeps)
+        ran = compared(item.program, made, "both", "20")
+        assert len(set(ran.stdout.split())) == 1 and len(ran.stdout.split()) == 2
+        assert counts(ran, item) == (STEPS - 1 - sweeps, 1 + sweeps)
+
+
 def test_input_that_changes_while_it_is_made_is_met_by_the_guard(
     item: Inspected, made: Made, asked_after: Callable[[int], None], by: str
 ) -> None:
