@@ -90,13 +90,16 @@ class EmulatedBackend:
     def launch(
         self, number: int, kernel: EmulatedKernel, blocks: int, threads: int, shared: int, given: Sequence[np.generic]
     ) -> None:
+        run_kernel(kernel.text, kernel.name, self.arguments(kernel, given), blocks, threads, shared)
+
+    def arguments(self, kernel: EmulatedKernel, given: Sequence[np.generic]) -> list[Within | int | float]:
+        """What the emulator is given: for each address the array of the card that it leads to."""
         if len(given) != len(kernel.pointers):
             raise RuntimeError(f"{kernel.name} has {len(kernel.pointers)} parameters, {len(given)} were given")
-        arguments = [
+        return [
             self._within(kernel, int(value)) if pointer else value.item()
             for value, pointer in zip(given, kernel.pointers, strict=True)
         ]
-        run_kernel(kernel.text, kernel.name, arguments, blocks, threads, shared)
 
     def _within(self, kernel: EmulatedKernel, address: int) -> Within:
         array = self._arrays.get((address + APART // 2) // APART)
