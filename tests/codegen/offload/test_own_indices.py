@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 from tracecut.codegen.offload.card_scope import CardScope
 from tracecut.support.errors import UnsupportedError
+from tracecut.support.process.runner import Limits, run
 from tracecut.tracer.runtime.fingerprint_key import Secret
 
+from ...waiting import HUNG
 from .. import random_records
 from ..harness import Inspected, Program, trace
 from ..test_own_indices import FIELDS, STAY
@@ -55,8 +57,61 @@ def test_with_other_numbers_records_keep_theirs(inspected: Catalogue) -> None:
     ran = run_on_card(program_of(items), scopes)
     assert (ran.code, ran.stdout) == (0, program_of(items).native_output), ran.stderr
     used = dict(zip(items, ran.used.values(), strict=True))
-    # What the others write lies in the records that they read by their indices.
-    assert {mark for mark, count in used.items() if count} == {"only_read"}
+    # What these write lies in records of their own, in fields that they read of no others. How much of a record the
+    # other loops read is a number that lies in data.
+    assert {mark for mark, count in used.items() if count} == {"both_ends", "only_read", "one_after_another"}
+
+
+# Each record leads to itself in the first run, and anywhere in others; what one loop writes, others read by an index.
+FIELDS_APART = r"""
+#include <stdio.h>
+#include <stdlib.h>
+enum { N = 300 };
+struct node { long x, next; int near[3], up; long seen; };
+int main(int argc, char **argv)
+{
+    unsigned s = argc > 1 ? atoi(argv[1]) : 0;
+    struct node *p = calloc(N, sizeof *p), *q = calloc(N, sizeof *q), *r = calloc(N, sizeof *r);
+    for (int v = 0; v < N; v++)
+        for (int k = 0; k < 4; k++) {
+            int other = s ? (int)((s = s * 1664525u + 1013904223u) >> 8) % N : v;
+            *(k < 3 ? &p[v].near[k] : &p[v].up) = other;
+            q[v] = r[v] = p[v];
+            p[v].x = q[v].x = r[v].x = v * 7 % 31;
+        }
+    for (int t = 0; t < 4; t++) {
+        for (int v = 0; v < N; v++) // @apart
+            p[v].next += p[p[v].near[0]].x * 3 + p[p[v].near[1]].x - p[p[v].near[2]].x;
+        for (int v = 0; v < N; v++)
+            p[v].x = (p[v].x + p[v].next) % 1000;
+    }
+    for (int t = 0; t < 4; t++)
+        for (int v = 0; v < N; v++) // @meets
+            q[v].x = q[q[v].up].x * 3 + q[v].near[0];
+    for (int t = 0; t < 4; t++)
+        for (int v = 0; v < N; v++) { // @crosses
+            long other = *(long *)((char *)&r[r[v].up] + 4); /* half of one field, half of the next one */
+            r[v].next = r[v].x + (other & 15);
+        }
+    unsigned long sum = 0;
+    for (int v = 0; v < N; v++)
+        sum = sum * 31 + (unsigned long)(p[v].x + 3 * p[v].next + 5 * q[v].x + 7 * r[v].next);
+    printf("%lu\n", sum);
+    return 0;
+}
+"""
+
+
+def test_other_numbers_lead_to_fields_that_nobody_writes(tmp_path: Path) -> None:
+    program = trace(FIELDS_APART, tmp_path, ["0"])
+    items: dict[str, Inspected | str] = {mark: program.inspect(mark) for mark in program.lines}
+    scopes = all_of(items, "original")
+    for seed in ("0", "5", "9"):
+        native = run([program.compiled.native, seed], folder=tmp_path, name="native", limits=Limits(HUNG))
+        ran = run_on_card(program, scopes, argv=[seed])
+        assert (ran.code, ran.stdout) == (0, native.stdout.read_bytes()), ran.stderr
+        used = {mark for mark, count in zip(items, ran.used.values(), strict=True) if count}
+        assert used == (set(items) if seed == "0" else {"apart"}), ran.stderr
 
 
 @pytest.mark.parametrize("variant", ["smem", "readonly"])
