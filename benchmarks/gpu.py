@@ -14,11 +14,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import multiprocessing
 import sys
 import tempfile
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+import time
+from collections.abc import Collection, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,8 +32,8 @@ from gpu_programs import CASES, Loop
 from gpu_timing import Card, EmulatedCard
 from gpu_variants import BOUND, error_of_results
 from rows import Row, print_rows, read_rows, write_rows
+from tracecut.codegen.devices.driver_backend import driver_backend
 from tracecut.codegen.kernels.choose_kernel import KernelSearch, Wanted
-from tracecut.codegen.kernels.driver_backend import driver_backend
 from tracecut.codegen.kernels.gpu_model import gpu_model
 from tracecut.codegen.kernels.kernel import Kernel
 from tracecut.ir.gpu.description import gpu
@@ -137,7 +139,10 @@ def card_of_process(*, emulated: bool = False) -> Card:
         backend = driver_backend()
         if backend is None:
             raise SystemExit("this machine has no NVIDIA driver; --model needs none")
-        _card = Card(backend)
+        try:
+            _card = Card(backend)
+        except (RuntimeError, MemoryError) as error:  # no card, one that is full, or a driver that is too old
+            raise SystemExit(f"no card of this machine can be used ({error}); --model needs none") from error
     return _card
 
 
@@ -168,14 +173,26 @@ def main() -> None:
     parser.add_argument("--inputs", nargs="*", help="such as 'mesh_flux 3'; default: all")
     parser.add_argument("--orders", nargs="*", default=["scattered", "natural"], choices=["scattered", "natural"])
     parser.add_argument("--once", action="store_true", help="launch each kernel once, for a profiler; no times")
+    parser.add_argument("--minutes", type=float, default=7, help="after which no further input is timed (default: 7)")
     parser.add_argument("--workers", type=int, default=2, help="processes that prepare kernels")
     options = parser.parse_args()
-    if options.prepare is not None:
-        prepare(options.prepare, options.programs)
-        return
-    if options.kit is None:
+    if options.kit is None and options.prepare is None:
         parser.error("a kit is needed: make one with --prepare KIT")
-    programs = read_kit(options.kit)["programs"]
+    try:
+        if options.prepare is not None:
+            prepare(options.prepare, options.programs)
+            return
+        programs = read_kit(options.kit)["programs"]
+    except TracecutError as error:
+        raise SystemExit(str(error)) from error
+    measure(options, programs)
+
+
+def measure(options: argparse.Namespace, programs: Mapping[str, Any]) -> None:
+    """Time the kernels of all inputs, or predict them, and write the rows as they come.
+
+    An input that has not begun when the time is over is named in a row of its own.
+    """
     tasks = [
         Task(options.kit.resolve(), item, order, options.gpu, options.once, options.emulated)
         for item in sorted(SMALL_INPUTS if options.emulated else INPUTS, key=lambda item: -item.jobs)
@@ -190,13 +207,18 @@ def main() -> None:
         found = json.loads(options.json.read_text())
         meta |= {name: found[name] for name in ("card", "cuda") if name in found}
     rows = read_rows(options.json)
-    context = multiprocessing.get_context("spawn")
+    context, end = (
+        multiprocessing.get_context("spawn"),
+        math.inf if options.model else time.monotonic() + 60 * options.minutes,
+    )
     with ProcessPoolExecutor(options.workers, context, _start, (context.Lock(),)) as pool:
         jobs = {pool.submit(modelled if options.model else timed, task): task for task in tasks}
-        for job in as_completed(jobs):
+        for job in _completed(jobs, end):
             task = jobs[job]
             try:
                 new = job.result()
+            except CancelledError:
+                new = [Row(task.name, task.order, "not measured", None, note=f"{options.minutes:g} minutes were over")]
             except TracecutError as error:
                 new = [Row(task.name, task.order, "no kernel", None, note=error.message)]
             new = against_card(new, rows) if options.model else new
@@ -204,6 +226,18 @@ def main() -> None:
             rows |= {(row.input, row.order, row.metric): row for row in new}
             if options.json is not None:
                 write_rows(options.json, "gpu", list(rows.values()), **meta)
+
+
+def _completed(jobs: Collection[Future[Any]], end: float) -> Iterator[Future[Any]]:
+    """Jobs as they end; those that have not begun at `end` (of the monotonic clock) are given up."""
+    left = set(jobs)
+    while left:
+        rest = end - time.monotonic()
+        if rest <= 0:
+            for job in left:
+                job.cancel()
+        done, left = wait(left, rest if 0 < rest < math.inf else None, FIRST_COMPLETED)
+        yield from done
 
 
 if __name__ == "__main__":

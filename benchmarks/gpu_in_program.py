@@ -21,7 +21,7 @@ from statistics import median
 sys.path.insert(0, str(Path(__file__).parent))
 
 from rows import Row, print_rows, read_rows, write_rows
-from tracecut.codegen.kernels.device import EMULATED, open_device
+from tracecut.codegen.devices.device import EMULATED, open_device
 
 SAMPLES = Path(__file__).parent.parent / "samples"
 ROUNDS = 3

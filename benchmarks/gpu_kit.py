@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import platform
 import subprocess
 import sys
 import tempfile
@@ -25,6 +26,7 @@ from tracecut.tracer.runtime.link import runtime_object, shared_library, take_ru
 from tracecut.tracer.toolchain.flags import Flags
 
 KIT = "kit.json"
+MOST = 50_000_000  # bytes
 SUPPORT = "support.so"
 PORTABLE = ("-fno-slp-vectorize", "-march=x86-64-v3")  # the run-time support for most processors of today
 KEPT = ("module.json", "program", "runtime.o", "capture/traced.so", "capture/watch.so")
@@ -72,9 +74,12 @@ def natural(item: Input) -> tuple[str, ...]:
 
 
 def prepare(kit: Path, programs: Collection[str] = tuple(CASES)) -> None:
-    """Compile the programs, find their loops on small inputs, and put what a card's machine needs into a folder."""
+    """Compile the programs, find their loops on small inputs, and put what a card's machine needs into a folder.
+
+    Raises ArtefactError for a kit of more than 50 MB.
+    """
     kit.mkdir(parents=True, exist_ok=True)
-    found: dict[str, Any] = {"tracecut": __version__, "programs": {}, "files": {}}
+    found: dict[str, Any] = {"tracecut": __version__, "machine": platform.machine(), "programs": {}, "files": {}}
     take_runtime(support_object(Path(binding.__file__).parent / "native" / "runtime.c", PORTABLE))
     library = shared_library([runtime_object()], Flags(), kit / SUPPORT)
     found["files"][SUPPORT] = hashlib.sha256(library.read_bytes()).hexdigest()
@@ -91,19 +96,44 @@ def prepare(kit: Path, programs: Collection[str] = tuple(CASES)) -> None:
                 path.write_bytes(data)
                 found["files"][str(path.relative_to(kit))] = hashlib.sha256(data).hexdigest()
         print(f"{name}: {loop.place}", flush=True)
+    found["digest"] = _digest(found)
     (kit / KIT).write_text(json.dumps(found))
+    check_size(kit)
+
+
+def check_size(kit: Path) -> int:
+    """Bytes of a kit. Raises ArtefactError for one that is too large to be carried around."""
+    sizes = {path: path.stat().st_size for path in kit.rglob("*") if path.is_file()}
+    if sum(sizes.values()) > MOST:
+        largest = max(sizes, key=lambda path: sizes[path])
+        raise ArtefactError(
+            f"{kit} has {sum(sizes.values()) / 1e6:.0f} MB, at most {MOST / 1e6:.0f} were expected; "
+            f"the largest file is {largest.relative_to(kit)} with {sizes[largest] / 1e6:.0f} MB",
+            hint="Make it of fewer programs: --programs.",
+        )
+    return sum(sizes.values())
+
+
+def _digest(found: dict[str, Any]) -> str:
+    """Of all that a kit says of itself."""
+    said = json.dumps({name: value for name, value in found.items() if name != "digest"}, sort_keys=True)
+    return hashlib.sha256(said.encode()).hexdigest()
 
 
 def read_kit(kit: Path) -> dict[str, Any]:
-    """What is in a kit. Raises ArtefactError for one that is damaged, or of another version."""
+    """What is in a kit. Raises ArtefactError for one that is damaged, of another version, or for another processor."""
     try:
         found = json.loads((kit / KIT).read_text())
-        version, files = found["tracecut"], found["files"]
-        missing = [name for name in found["programs"] if not isinstance(found["programs"][name]["capture"], dict)]
+        version, machine, files = found["tracecut"], found["machine"], found["files"]
+        missing = [] if found["digest"] == _digest(found) else [KIT]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ArtefactError(f"{kit} is no kit: {error}") from error
     if version != __version__:
         raise ArtefactError(f"{kit} is a kit of tracecut {version}, this is {__version__}")
+    if machine != platform.machine():
+        raise ArtefactError(f"{kit} is a kit for {machine}, this machine is {platform.machine()}")
+    if missing:
+        raise ArtefactError(f"{kit} is damaged: {KIT}")
     for name, digest in files.items():
         path = kit / name
         if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != digest:

@@ -13,10 +13,10 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-from tracecut.codegen.kernels.device import Device
+from tracecut.codegen.devices.device import Device
+from tracecut.codegen.devices.driver_backend import DriverBackend
+from tracecut.codegen.devices.emulated_backend import EmulatedBackend
 from tracecut.codegen.kernels.device_run import arguments_on_card, code_for
-from tracecut.codegen.kernels.driver_backend import DriverBackend
-from tracecut.codegen.kernels.emulated_backend import EmulatedBackend
 from tracecut.codegen.kernels.kernel import Kernel
 from tracecut.codegen.ptx.nvptx import compile_ptx
 

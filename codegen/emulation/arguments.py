@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -151,8 +151,8 @@ def _array(kernel: KernelText, accesses: Accesses, place: int, name: str, value:
     within, value = isinstance(value, Within), value.array if isinstance(value, Within) else value
     if not isinstance(value, np.ndarray):
         raise ArgumentError(f"{name} is {type(value).__name__}, a NumPy array was expected")
-    expected = _expected(accesses, place)
-    if expected is not None and not _fits(value.dtype, expected):
+    expected = element(types_of(accesses, place))
+    if expected is not None and not fits(value.dtype, expected):
         kind, size = expected
         raise ArgumentError(f"{name} has dtype {value.dtype}, {kind}{8 * size} was expected")
     if not value.flags.c_contiguous:
@@ -164,25 +164,34 @@ def _array(kernel: KernelText, accesses: Accesses, place: int, name: str, value:
     if extent is not None and value.nbytes < extent:
         raise ArgumentError(f"{name} has {value.nbytes} bytes, {extent} were expected")
     size = value.nbytes if extent is None else extent
-    align = max([access.align for access in accesses.of.values() if access.base and access.base.place == place] + [1])
+    align = alignment(accesses, place)
     if size and value.ctypes.data % align:
         raise ArgumentError(f"{name} lies at an address that is no multiple of {align}")
     return Array(kernel.parameters[place].name, place, value.ctypes.data, size, value.dtype.itemsize, value, within)
 
 
-def _expected(accesses: Accesses, place: int) -> tuple[str, int] | None:
-    """(kind, bytes) of the one scalar type that the kernel accesses an array in; None of several, or of none."""
-    found = {access.type for access in accesses.of.values() if access.base and access.base.place == place}
-    if len(found) != 1:
+def types_of(accesses: Accesses, place: int) -> set[str]:
+    """Types that the kernel accesses memory in through the parameter at a place."""
+    return {access.type for access in accesses.of.values() if access.base and access.base.place == place}
+
+
+def alignment(accesses: Accesses, place: int) -> int:
+    """What the address that a parameter is given has to be a multiple of."""
+    return max([access.align for access in accesses.of.values() if access.base and access.base.place == place] + [1])
+
+
+def element(types: Set[str]) -> tuple[str, int] | None:
+    """(kind, bytes) of the one scalar type that an array is accessed in; None of several, or of none."""
+    if len(types) != 1:
         return None
-    type = found.pop()
+    (type,) = types
     if type in _FLOATS:
         return "float", _FLOATS[type][1]
     bits = int_bits(type)
     return None if bits is None or bits % 8 else ("int", bits // 8)
 
 
-def _fits(dtype: np.dtype[Any], expected: tuple[str, int]) -> bool:
+def fits(dtype: np.dtype[Any], expected: tuple[str, int]) -> bool:
     """Whether an array's elements can be what a kernel accesses. Bytes and records can be anything."""
     kind, size = expected
     if dtype.kind not in "iufb" or (dtype.itemsize == 1 and dtype.kind == "u"):

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from tracecut.codegen.devices.device import Device
 from tracecut.codegen.gpu.best_blocks import AUTO, BlockOrders, gathered_by_blocks
 from tracecut.codegen.schedule.reduce_modes import FAST
 from tracecut.ir.gpu.description import Gpu
@@ -18,7 +19,6 @@ from tracecut.ir.gpu.memory_report import MemoryReport
 from tracecut.ir.ordering import Ordering
 from tracecut.support.errors import TracecutError, UnsupportedError
 
-from .device import Device
 from .gpu_model import gpu_model
 from .kernel import Considered, Kernel
 from .make_region_kernel import BLOCK_VARIANTS, Source, make_region_kernel

@@ -3,38 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from tracecut.codegen.devices.device import NUMBERS, Device
+from tracecut.codegen.devices.emulated_backend import IR
 from tracecut.codegen.emulation.run_kernel import RunReport, kernel_sites
 from tracecut.codegen.gpu.index_copies import Bytes
+from tracecut.ir.gpu.sites import Sites
 from tracecut.support.errors import ToolchainError
 
-from .device import NUMBERS, Device
-from .emulated_backend import IR
 from .launchable import Launchable
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedKernel:
+    """A kernel's code on a card. `sites`: its accesses."""
+
+    code: Any
+    sites: Sites
+
+
+def load(kernel: Launchable, device: Device) -> LoadedKernel:
+    """Give a card the kernel's code.
+
+    Machine code is taken where the card's architecture has the same major number, PTX otherwise, and without ptxas.
+    Raises UnsupportedError for a card older than the kernel's architecture.
+    """
+    code, ending = code_for(kernel, device)
+    return LoadedKernel(device.load(code, kernel.name, ending=ending), kernel_sites(kernel.ir, kernel.name))
 
 
 def run_on_device(kernel: Launchable, memory: Sequence[Bytes], device: Device) -> RunReport:
     """Run the kernel on copies of its arrays, put what it leaves into `memory`, and say what ran. O(bytes).
 
-    Machine code is taken where the card's architecture has the same major number, PTX otherwise, and without ptxas.
-    Raises UnsupportedError for a card older than the kernel's architecture, KernelError where the kernel fails.
+    Raises as `load`, KernelError where the kernel fails.
     """
-    code, ending = code_for(kernel, device)
-    loaded = device.load(code, kernel.name, ending=ending)
+    loaded = load(kernel, device)
     there = [device.put(data) for data in memory]
-    arguments = arguments_on_card(kernel, there, device.address)
-    device.launch(loaded, kernel.blocks, kernel.threads, kernel.shared_bytes, arguments)
+    report = run_loaded(kernel, loaded, there, device)
     for item, array, data in zip(kernel.arrays, there, memory, strict=True):
         if not item.fixed:
             data[:] = device.get(array)
+    return report
+
+
+def run_loaded(kernel: Launchable, loaded: LoadedKernel, there: Sequence[Any], device: Device) -> RunReport:
+    """Run a kernel on its arrays on the card, and say what ran. Raises KernelError where it fails."""
+    arguments = arguments_on_card(kernel, there, device.address)
+    device.launch(loaded.code, kernel.blocks, kernel.threads, kernel.shared_bytes, arguments)
     grid, block = (kernel.blocks, 1, 1), (kernel.threads, 1, 1)
-    sites = kernel_sites(kernel.ir, kernel.name)
-    mode = "emulated" if IR in device.backend.takes else "gpu"
-    return RunReport(
-        kernel.name, mode, grid, block, kernel.blocks, kernel.blocks * kernel.threads, 0, 0, sites, (), True
-    )
+    mode, threads = "emulated" if IR in device.backend.takes else "gpu", kernel.blocks * kernel.threads
+    return RunReport(kernel.name, mode, grid, block, kernel.blocks, threads, 0, 0, loaded.sites, (), True)
 
 
 def arguments_on_card(

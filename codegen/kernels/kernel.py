@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,8 +20,8 @@ from tracecut.codegen.ptx.module import Parameter
 from tracecut.codegen.ptx.nvptx import compile_ptx
 from tracecut.codegen.ptx.ptxas import AssemblyReport, assemble
 from tracecut.codegen.schedule.plan.range_function import Outlined
-from tracecut.codegen.schedule.schedule import LoadGuard, Move, Schedule
-from tracecut.support.errors import ArgumentError, KernelError, ScheduleError
+from tracecut.codegen.schedule.schedule import Schedule
+from tracecut.support.errors import KernelError, ScheduleError
 
 ALIGNED = 256  # bytes, what a card aligns memory to
 DTYPES = {"i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8", "float": "f4", "double": "f8"}
@@ -175,14 +174,21 @@ class Kernel:
         ]
         return run_kernel(self.ir, self.name, given, self.blocks, self.threads, self.shared_bytes, **how)
 
-    def check_flag(self, memory: Sequence[Bytes]) -> None:
-        """Raise KernelError if a run on `memory` contributed to data that `combine` does not expect it to."""
-        for parameter, value in zip(self.parameters, self.arguments, strict=True):
-            if parameter.kind == "flag" and isinstance(value, Address) and memory[value.array].any():
-                raise KernelError(
-                    f"with these values, jobs of {self.name} reduce into other data than those that it was made for",
-                    hint="Make the kernel on these values, or with reduce='fast'.",
-                )
+    def flags(self) -> list[int]:
+        """Numbers of the arrays that say that the kernel contributed to data that `combine` does not expect it to."""
+        return [
+            value.array
+            for parameter, value in zip(self.parameters, self.arguments, strict=True)
+            if parameter.kind == "flag" and isinstance(value, Address)
+        ]
+
+    def check_flag(self, memory: Sequence[Bytes] | Mapping[int, Bytes]) -> None:
+        """Raise KernelError if a run on `memory` set one of `flags`."""
+        if any(memory[number].any() for number in self.flags()):
+            raise KernelError(
+                f"with these values, jobs of {self.name} reduce into other data than those that it was made for",
+                hint="Make the kernel on these values, or with reduce='fast'.",
+            )
 
     def run_gpu(self, arrays: Sequence[npt.NDArray[Any]] | None = None, *, device: int | str = 0) -> KernelRun:
         """Run the kernel on a card: there and back, one launch, and that of `combine`. By way of cupy where that is
@@ -196,7 +202,8 @@ class Kernel:
         fit, ToolchainError that names what is missing (a card, a new enough driver), UnsupportedError for a card
         older than `arch`, KernelError where the kernel fails. O(bytes) beside the kernel.
         """
-        from .device import open_device
+        from tracecut.codegen.devices.device import open_device
+
         from .device_run import run_on_device
 
         memory, card = self._memory_of(arrays), open_device(device)
@@ -206,67 +213,41 @@ class Kernel:
         self.check_flag(memory)
         return KernelRun(self, tuple(memory), report, run_on_device(self.combine, memory, card))
 
-    def _memory_of(self, arrays: Sequence[npt.NDArray[Any]] | None) -> list[Bytes]:
+    def __call__(self, *arrays: Any, device: int | str | None = None) -> RunReport:
+        """Run the kernel on arrays of NumPy, of CuPy, or of any library that hands them over by DLPack.
+
+        Arrays on a card are worked on where they lie, without copies; those of this process go there and back. What
+        the kernel's code needs there is kept for the next call: repeated calls launch, and little else.
+
+        Args:
+            arrays: one for each of `arrays`, with the checks of `run_cpu`; None for one that is `fixed`: the kernel's
+                own, which stays on the card. Numbers that an array on a card holds for jobs and data are read back to
+                be compared: O(their bytes) a call, nothing with None.
+            device: as of `run_gpu`; None: the card that arrays lie on, else card 0.
+
+        Returns what ran. Raises as `run_gpu`, and ArgumentError for arrays on another card than `device`.
+        """
+        from .call_on_card import call_on_card
+
+        return call_on_card(self, arrays, device)
+
+    @cached_property
+    def elements(self) -> list[tuple[tuple[str, int] | None, int]]:
+        """Of each array what it is accessed in, and its alignment: as of `elements_of`."""
+        from .given_arrays import elements_of
+
+        return elements_of(self)
+
+    @cached_property
+    def on_cards(self) -> dict[int | str, Any]:
+        """What calls have left on cards, by device."""
+        return {}
+
+    def _memory_of(self, arrays: Sequence[Any] | None) -> list[Bytes]:
         """What a run works on: arrays that were given, or a copy of the kernel's. Raises ArgumentError."""
-        if arrays is None:
-            return self.memory()
-        if not isinstance(arrays, list | tuple):
-            raise ArgumentError(f"arrays is a {type(arrays).__name__}, a list of NumPy arrays was expected")
-        memory = [self._fitting(n, array) for n, array in enumerate(arrays)]
-        if len(memory) != len(self.arrays):
-            raise ArgumentError(f"the kernel takes {len(self.arrays)} arrays, {len(memory)} were given")
-        self._check_apart(memory)
-        return memory
+        from .given_arrays import arrays_here
 
-    def _check_apart(self, memory: Sequence[Bytes]) -> None:
-        """Raise ArgumentError if two of the arrays that were given share bytes."""
-        places = sorted((data.ctypes.data, data.size, number) for number, data in enumerate(memory) if data.size)
-        for (begin, size, one), (following, _, other) in pairwise(places):
-            if begin + size > following:
-                first, second = sorted((one, other))
-                names = f"array {first} ({self.arrays[first].name}) and array {second} ({self.arrays[second].name})"
-                raise ArgumentError(
-                    f"{names} share memory",
-                    hint="Give each a memory of its own.",
-                )
-
-    def _fitting(self, number: int, array: npt.NDArray[Any]) -> Bytes:
-        """The bytes of an array that was given for the one of this number. Raises ArgumentError unless it fits."""
-        if number >= len(self.arrays):
-            raise ArgumentError(f"the kernel takes {len(self.arrays)} arrays, more were given")
-        wanted = self.arrays[number]
-        what = f"array {number} ({wanted.name})"
-        if not isinstance(array, np.ndarray):
-            raise ArgumentError(f"{what} is a {type(array).__name__}, a NumPy array was expected")
-        if isinstance(array, np.ma.MaskedArray) or array.dtype.kind not in "iuf" or not array.dtype.isnative:
-            raise ArgumentError(
-                f"{what} has the type {array.dtype}, numbers in this machine's byte order were expected"
-            )
-        if not array.flags.c_contiguous or not array.flags.writeable:
-            raise ArgumentError(f"{what} has to be a C-contiguous, writable array of numbers")
-        data = array.reshape(-1).view(np.uint8)
-        if data.size != wanted.data.size:
-            raise ArgumentError(f"{what} has {data.size} bytes, {wanted.data.size} were expected")
-        if wanted.fixed and not np.array_equal(data, wanted.data):
-            raise ArgumentError(
-                f"{what} has other numbers than the kernel was made for",
-                hint="Make the kernel again for other indices: its blocks and data follow from them.",
-            )
-        if wanted.object >= 0:
-            self._check_loads(what, wanted, data)
-        return data
-
-    def _check_loads(self, what: str, wanted: KernelArray, data: Bytes) -> None:
-        """Indices that are read from an object of the program are those that the schedule was made for."""
-        moved = [move for move in self.host.moves if move.object == wanted.object and not move.renumber]
-        for load in self.host.guard.loads:
-            if load.object != wanted.object or any(_meet(load, move) for move in moved):
-                continue  # what moves is no index: these have copies, or new numbers where they lie
-            size = load.stride * (load.count - 1) + load.width if load.count else 0
-            for byte in range(load.width):
-                place = slice(load.offset + byte, load.offset + size, load.stride)
-                if not np.array_equal(data[place], wanted.data[place]):
-                    raise ArgumentError(f"{what} has other indices at byte {load.offset} than the kernel was made for")
+        return self.memory() if arrays is None else arrays_here(self, arrays)
 
     def verify(self) -> None:
         """Raise ScheduleError unless arguments, parameters and arrays fit each other."""
@@ -338,11 +319,6 @@ def second_kernel(first: Kernel, second: Second) -> Kernel:
     """It as a kernel."""
     none: dict[str, Any] = {"schedule": None, "remarks": (), "notes": {}, "considered": (), "combine": None}
     return replace(first, libdevice=False, shared_bytes=0, **none, **vars(second))
-
-
-def _meet(load: LoadGuard, move: Move) -> bool:
-    low, high = move.origin + move.stride * move.first, move.origin + move.stride * (move.first + move.count)
-    return load.offset < high and low < load.offset + load.stride * load.count
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 from tracecut.codegen.gpu.index_copies import Bytes
 from tracecut.codegen.ptx.module import Parameter
+from tracecut.codegen.schedule.schedule import Schedule
 
 
 class Place(Protocol):
@@ -58,3 +59,18 @@ class Launchable(Protocol):
     def ptx(self) -> str: ...
     @property
     def cubin(self) -> bytes: ...
+
+
+class CallableKernel(Launchable, Protocol):
+    """A kernel that callers give arrays; as `Kernel`."""
+
+    @property
+    def host(self) -> Schedule: ...
+    @property
+    def combine(self) -> Launchable | None: ...
+    @property
+    def elements(self) -> Sequence[tuple[tuple[str, int] | None, int]]: ...
+    @property
+    def on_cards(self) -> dict[int | str, Any]: ...
+    def flags(self) -> Sequence[int]: ...
+    def check_flag(self, memory: Mapping[int, Bytes]) -> None: ...

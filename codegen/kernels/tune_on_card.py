@@ -10,12 +10,12 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
+from tracecut.codegen.devices.device import Device
 from tracecut.support.errors import ArtefactError, OutputError, TracecutError
 from tracecut.support.files import load_json, write_json
 from tracecut.support.version import __version__
 from tracecut.tracer.toolchain.find_compilers import cache_home
 
-from .device import Device
 from .device_run import arguments_on_card, code_for
 from .kernel import Kernel
 from .launchable import Launchable

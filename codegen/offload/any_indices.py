@@ -2,7 +2,8 @@
 
 They are for what the chosen ones were not made for: a neighbour list that is made anew, another numbering. A loop has
 one if the numbers that it loads do not decide whether its iterations may run at the same time: each object that it
-writes to is summed up into in one way, or every iteration stays in a record of its own, picked by its number.
+writes to is summed up into in one way, or every iteration writes to a record of its own, picked by its number, and
+reads no other record in the fields that are written.
 """
 
 from __future__ import annotations
@@ -18,7 +19,15 @@ from tracecut.codegen.schedule.plan.order_free_loops import own_record
 from tracecut.codegen.schedule.plan.private_data import is_local
 from tracecut.codegen.schedule.plan.range_function import NEW, Group, Outlined
 from tracecut.support.errors import UnsupportedError
-from tracecut.tracer.legality.access_patterns import find_arrays, find_pattern
+from tracecut.tracer.legality.access_patterns import (
+    DIRECT,
+    INDIRECT,
+    SEGMENT,
+    Array,
+    Pattern,
+    find_arrays,
+    find_pattern,
+)
 from tracecut.tracer.legality.accesses import Access
 
 from .device_loop import DeviceLoop, DeviceScope, Given
@@ -86,7 +95,7 @@ class _AnyMaker(ScopeMaker):
         for item in written:
             members = [access for access in touched if access.object is item]
             arrays = find_arrays(find_pattern(self.accesses, replace(access, runs=True), ()) for access in members)
-            if len(arrays) == 1 and own_record(arrays[0], loop) and not any(self._reaches(a, loop) for a in members):
+            if len(arrays) == 1 and _own_bytes(arrays[0], loop) and not any(self._reaches(a, loop) for a in members):
                 own |= {access.site.key for access in members}
             elif not all(a.site.operator for a in members) or len({a.site.update for a in members}) != 1:
                 raise UnsupportedError("indices decide which iterations touch the same data")
@@ -115,6 +124,27 @@ class _AnyMaker(ScopeMaker):
             if slot.kind in ("base", "data-base") and slot.name == root:
                 return Given("pointer", place, slot.group)
         raise UnsupportedError("the program's hook does not hand a pointer over")
+
+
+def _own_bytes(array: Array, loop: int) -> bool:
+    """Whether each iteration writes to a record of its own, to fields that it reads of no other record."""
+    if not array.stride:
+        return False
+    fields = {pattern: _fields(array, pattern) for pattern in array.patterns}
+    written: set[int] = set()
+    for pattern, found in fields.items():
+        if pattern.access.site.writes:
+            written |= found
+    return own_record(replace(array, patterns=[item for item, found in fields.items() if written & found]), loop)
+
+
+def _fields(array: Array, pattern: Pattern) -> set[int]:
+    """Bytes of a record that a pattern may touch, whichever record its index picks; all where they are not known."""
+    first, width = (pattern.first - array.origin) % array.stride, pattern.access.width
+    known = pattern.kind in (DIRECT, INDIRECT, SEGMENT) and pattern.offsets and abs(pattern.step) == array.stride
+    if not known or not width or any(first + offset + width > array.stride for offset in pattern.offsets):
+        return set(range(array.stride))
+    return {first + offset + byte for offset in pattern.offsets for byte in range(width)}
 
 
 def _loop_of(outlined: Outlined) -> int:

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 from typing import Any, NoReturn
 
 import numpy as np
+from tracecut.codegen.devices.device import Device
 from tracecut.codegen.gpu.index_copies import Bytes
-from tracecut.codegen.kernels.device import Device
 from tracecut.codegen.runtime.host import Host
 from tracecut.codegen.runtime.region_codes import region_codes
 from tracecut.codegen.runtime.run_summary import told

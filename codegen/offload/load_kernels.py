@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tracecut.codegen.kernels.device import Device
-from tracecut.codegen.kernels.emulated_backend import IR
+from tracecut.codegen.devices.device import Device
+from tracecut.codegen.devices.emulated_backend import IR
 from tracecut.codegen.ptx.nvptx import ARCHITECTURES, compile_ptx
 from tracecut.support.errors import UnsupportedError
 

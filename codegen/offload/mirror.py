@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from tracecut.codegen.devices.device import Device
 from tracecut.codegen.gpu.index_copies import Bytes
-from tracecut.codegen.kernels.device import Device
 
 from .host_layout import HostLayout
 

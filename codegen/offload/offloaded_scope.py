@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from tracecut.codegen.devices.device import NUMBERS
 from tracecut.codegen.gpu.index_copies import Bytes, field_at
-from tracecut.codegen.kernels.device import NUMBERS
 from tracecut.codegen.kernels.kernel import KernelArray
 from tracecut.codegen.runtime.executor import RegionCode
 from tracecut.codegen.schedule.plan.range_function import NEW, OLD

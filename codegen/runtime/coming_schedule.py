@@ -40,12 +40,28 @@ class ComingSchedule:
         self._beside: Beside | None = None
         self._why, self.per_call = "", 0.0
         self._tried: tuple[int, int] | None = None  # calls and nanoseconds of the main region before it was in force
-        self.settled: set[str] = set()  # input for which no inspection will bring anything, as it was told
+        self._settled: set[str] = set()  # input for which no inspection will bring anything, as it was told
+        self._vain = False  # none brings anything, whatever the input
 
     @property
     def awaited(self) -> bool:
         """Whether it is being made."""
         return self._beside is not None
+
+    def settled(self, why: str) -> bool:
+        """Whether no inspection is begun for such input any more."""
+        return self._vain or why in self._settled
+
+    def settle(self, why: str) -> bool:
+        """None is begun for such input any more; returns whether that is new."""
+        new = not self.settled(why)
+        self._settled.add(why)
+        return new
+
+    def unfit(self, why: str) -> None:
+        """The guard refuses what was made: the input changes sooner than schedules for it are there. For good."""
+        self._vain = True
+        self._say(f"scope {self._number}: {why} when its new schedule is there; the original order runs from now on")
 
     def begin(self, work: Callable[[], Iterable[bytes]], cpus: Collection[int], why: str, per_call: float) -> bool:
         """Begin to make it on `cpus`; False where the program has to wait for it: on one CPU, or without a child.
@@ -73,7 +89,7 @@ class ComingSchedule:
         seconds, self._beside = time.perf_counter() - self._beside.started, None
         about = f"scope {self._number}: {self._why}"
         if isinstance(found, str):
-            self.settled.add(self._why)
+            self._vain = True  # asking again, for other numbers at each entry, would take the program's time again
             self._say(f"{about}; it was not inspected anew: {found}")
             return None
         self._say(f"{about}; inspected anew beside the program in {seconds:.2f} s")
@@ -94,7 +110,7 @@ class ComingSchedule:
         found = (times.nanoseconds - tried[1]) / (times.calls - tried[0])
         if found <= self.per_call:
             return False
-        self.settled.add(self._why)
+        self.settle(self._why)
         self._say(
             f"scope {self._number}: the new order takes {found / self.per_call:.2f} times as long as the original one"
         )

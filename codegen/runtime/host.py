@@ -37,7 +37,8 @@ from tracecut.tracer.runtime.hook_slots import named_numbers
 from tracecut.tracer.runtime.hooks import ENTER, LEAVE, MISMATCH, PAUSE, PROBE, TRAPS, Tables, mismatch
 
 from .active_layouts import ActiveLayouts
-from .coming_schedule import ComingSchedule, in_memory
+from .coming_schedule import ComingSchedule
+from .inspection_gain import expected_gain
 from .pauses import FINAL, MOVED, Pause
 from .region_codes import region_codes
 from .run_summary import run_summary, told, why_closed
@@ -154,15 +155,18 @@ class Host:
     def _try_enter(self, state: ScopeState, pointer: Any) -> None:
         file = state.file
         raw = state.pause.raw = [int(pointer[place]) for place in range(len(file.values))]
-        self._hear(state)
+        state.before = self.states[file.main].calls + self.states[file.main].declined
+        fresh = state.hear()
         numbers, why = self._use(state, raw, None)
         if not why:
             return
         state.refused = why
+        if fresh:
+            state.coming.unfit(why)
         if state.coming.awaited:
             state.coming.ask_later()
             return
-        if self.inspect is None:
+        if self.inspect is None or state.coming.settled(why):
             self.say(f"scope {file.number}: {why}; the original order runs")
             return
         # Other input: first measure the original loop on it, to decide whether an inspection pays.
@@ -272,7 +276,7 @@ class Host:
 
     def _inspect_now(self, state: ScopeState, numbers: dict[str, int | float], why: str, per_call: float) -> None:
         assert self.inspect is not None
-        if self.beside is not None and why not in state.coming.settled:
+        if self.beside is not None:
             number, raw = state.file.number, list(state.pause.raw)
             if state.coming.begin(lambda: self.inspected(number, raw, per_call), self.allowed, why, per_call):
                 return
@@ -301,28 +305,24 @@ class Host:
 
     def _adopt(self, state: ScopeState) -> None:
         """Put the schedule in force that was made beside the program, if it is there and the scope itself asks."""
-        if self.tables.depth[state.file.number] == 1 and self._hear(state):
+        if self.tables.depth[state.file.number] == 1 and state.hear():
             self._off(state)
-            _, state.refused = self._use(state, state.pause.raw, None)
-            if state.refused:
+            late = self._late(state)
+            state.refused = late or self._use(state, state.pause.raw, None)[1]
+            if state.refused and not late:
+                state.coming.unfit(state.refused)
+            elif state.refused:
                 self.say(f"scope {state.file.number}: {state.refused}; the original order runs")
             else:
                 state.coming.try_out(self.states[state.file.main])
         state.coming.ask_later()
 
-    def _hear(self, state: ScopeState) -> bool:
-        """Whether a new schedule has come from beside the program."""
-        found = state.coming.take()
-        if found is None:
-            return False
-        handle = in_memory(found[1])
-        try:
-            fresh = ScopeFile.load(f"/proc/self/fd/{handle}")
-        finally:
-            os.close(handle)
-        state.schedule, state.secret, state.executor = fresh.schedule, fresh.key, None
-        state.used_rows = fresh.used_rows
-        return True
+    def _late(self, state: ScopeState) -> str:
+        """Why moving the data does not pay any more, for the sweeps that are left."""
+        times = self.states[state.file.main]
+        done = times.calls + times.declined - state.before
+        memory, numbers = self._look(state, named_numbers(state.file.values, state.pause.raw))
+        return expected_gain(state.file, numbers, memory, state.coming.per_call, made=True, done=done) or ""
 
     def _check(
         self, state: ScopeState, schedule: Schedule, secret: Secret, memory: Memory, numbers: Mapping[str, int | float]

@@ -117,10 +117,12 @@ class LightHost:
             raw = scope.pause.raw = [int(pointer[place]) for place in range(len(scope.listed["values"]))]
             times = self.tables.states[int(scope.listed["main"])]
             scope.before = times.calls + times.declined
-            self._hear(scope)
+            fresh = self._hear(scope)
             closed = TRAPS if traps else self._closed() or scope.pause.too_costly
             closed = closed or scope.too_few(raw)
             why = closed or self._other_number(scope, raw) or self._use(scope, raw, number, pointer)
+            if why and fresh and not closed:
+                scope.coming.unfit(why)
             if why:
                 self._decline(scope, raw, why, pointer, final=bool(closed))
         except Exception as error:  # the program must not notice
@@ -149,7 +151,7 @@ class LightHost:
         region = int(scope.listed["main"])
         times = self.tables.states[region]
         before, scope.seen = scope.seen, (raw, why, times.declined, times.original_nanoseconds)
-        if final or not self.inspects or why in scope.coming.settled:
+        if final or not self.inspects or scope.coming.settled(why):
             self.say(f"scope {scope.listed['number']}: {why}; the original order runs")
         elif scope.listed["single"]:
             self.tables.probes[region] = 2
@@ -244,8 +246,7 @@ class LightHost:
             told = f"{max(0.0, per_call * left / 1e9):.2g} s are left of its loop: no inspection can pay"
         else:
             told = scope.expects(per_call, left, beside=beside) or ""
-        if told and why not in scope.coming.settled:
-            scope.coming.settled.add(why)
+        if told and scope.coming.settle(why):
             self.say(f"scope {scope.listed['number']}: {why}; {told}")
         return not told
 
@@ -268,9 +269,11 @@ class LightHost:
             done = times.calls + times.declined - scope.before
             left = max(scope.sweeps(raw) - done, 0)
             left = left or done  # as many again, where there are more than expected
-            scope.refused = self._closed() or scope.expects(scope.coming.per_call, left, made=True) or ""
-            scope.refused = scope.refused or self._use(scope, raw, number, None)
-            if scope.refused:
+            late = self._closed() or scope.expects(scope.coming.per_call, left, made=True)
+            scope.refused = late or self._use(scope, raw, number, None)
+            if scope.refused and not late:
+                scope.coming.unfit(scope.refused)
+            elif scope.refused:
                 self.say(f"scope {number}: {scope.refused}; the original order runs")
             else:
                 scope.coming.try_out(times)
@@ -316,7 +319,7 @@ class LightHost:
                 state.entries, state.refused = known.entries - (entered and known is scope), known.refused
                 state.used, state.guard_nanoseconds = known.used, known.guard_nanoseconds
                 state.nanoseconds, state.executor = known.nanoseconds, known.executor
-                state.pause = known.pause
+                state.pause, state.before, state.coming = known.pause, known.before, known.coming
         return self.host
 
     def _other_number(self, scope: ListedScope, raw: list[int]) -> str:

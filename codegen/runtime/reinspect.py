@@ -15,12 +15,10 @@ from typing import TYPE_CHECKING
 from tracecut.codegen.schedule.schedule import Schedule
 from tracecut.support.errors import UnsupportedError
 from tracecut.support.process.beside import IDLE
-from tracecut.tracer.legality.evaluate import Evaluation
-from tracecut.tracer.legality.iteration_domains import steps_around
 from tracecut.tracer.legality.memory import Memory
 
 from .coming_schedule import packed
-from .inspection_gain import why_not
+from .inspection_gain import expected_gain
 from .rows.saved_columns import saved_columns
 from .schedule_file import ScopeFile
 
@@ -92,35 +90,6 @@ def inspect_beside(host: Host, number: int, raw: Sequence[int], per_call: float)
     handle = os.memfd_create("schedule")
     path = made.save(f"/proc/self/fd/{handle}")
     return packed(first_look(made, path.name, path.parent), path.read_bytes())
-
-
-def expected_gain(
-    file: ScopeFile,
-    numbers: Mapping[str, int | float],
-    memory: Memory,
-    per_call: float,
-    *,
-    beside: bool = False,
-) -> str | None:
-    """None when an inspection is expected to pay, else why not. `beside`: sweeps go on while it is made."""
-    costs = file.costs
-    single, region = bool(file.options["single"]), int(file.options["region"])
-    steps = steps_around(file.nest, region) if single else frozenset[int]()
-    domain = Evaluation(file.nest, memory, numbers, single=single, steps=steps).whole(region)
-    if domain is None:
-        return "the size of its loop is not known"
-    return why_not(costs, domain.size, expected_sweeps(file, numbers, memory) - 1, per_call, beside=beside)
-
-
-def expected_sweeps(file: ScopeFile, numbers: Mapping[str, int | float], memory: Memory) -> float:
-    """How often the region will run in this entry: by the scope's own trip count, else as often as when traced."""
-    root = file.nest.loops[file.nest.root]
-    if not file.options.get("single") or root.trip is None:
-        return file.costs["sweeps"]
-    domain = Evaluation(file.nest, memory, numbers).whole(root.id)
-    if domain is None:
-        return file.costs["sweeps"]
-    return max(float(domain.size), file.costs["sweeps"] if file.nested else 0.0)
 
 
 def inspect_again(host: Host, file: ScopeFile, numbers: Mapping[str, int | float], memory: Memory) -> Schedule:

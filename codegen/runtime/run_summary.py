@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Any, Protocol
 
+    from .coming_schedule import ComingSchedule
     from .executor import Executor
     from .pauses import Pause
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
         refused: str
         executor: Executor | None
         pause: Pause
+        before: int
+        coming: ComingSchedule
 
 
 def why_closed(own_threads: int, own_signals: int) -> str:

@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from tracecut.codegen.devices.device import Device, open_device
 from tracecut.codegen.kernels.choose_kernel import Wanted, choose_kernel
-from tracecut.codegen.kernels.device import Device, open_device
 from tracecut.codegen.kernels.kernel import Kernel
 from tracecut.codegen.kernels.kernel_file import save_kernel
 from tracecut.codegen.kernels.make_region_kernel import Source

@@ -17,6 +17,7 @@ from typing import Any
 from tracecut.codegen.host.region_library import batch_regions
 from tracecut.codegen.runtime.host import Host
 from tracecut.codegen.runtime.light_host import LightHost
+from tracecut.codegen.runtime.reinspect import Reinspector
 from tracecut.codegen.runtime.run_listed import run_listed
 from tracecut.codegen.runtime.schedule_file import ScopeFile
 from tracecut.codegen.runtime.schedule_listing import first_look
@@ -171,7 +172,8 @@ def _run_listed(
     loaded = load_library(library)
 
     def load(front: LightHost, say: Callable[[str], None]) -> Host:
-        return Host(loaded, scopes, names, cpus, say=say, beside=beside, front=front)
+        inspect = None if beside is None else Reinspector()
+        return Host(loaded, scopes, names, cpus, say=say, inspect=inspect, beside=beside, front=front)
 
     run_listed(
         loaded,

@@ -2,6 +2,7 @@
 
 python -m tests.fuzz.on_card --first 900 --seeds 10             in a random order, in turns of all variants
 python -m tests.fuzz.on_card --first 900 --seeds 10 --anyhow    as for other indices than those that were traced
+python -m tests.fuzz.on_card --first 900 --seeds 10 --strict    warps take turns, and races are looked for
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from ..codegen.offload.on_card import Asked, card_scopes, run_on_card
 from .generate import generate
 from .model import Suite
 from .pipeline import Verdict, _wrong, few_jobs, judge, traced
+from .strict_card import emulated_card, strict_card
 
 VARIANTS = ("smem", "swap", "readonly", "original", "swap-indirect")
 
@@ -41,10 +43,11 @@ class CardTally:
     refused: dict[str, str] = field(default_factory=dict)
 
 
-def check_on_card(suite: Suite, folder: Path, tally: CardTally, *, anyhow: bool = False) -> None:
+def check_on_card(suite: Suite, folder: Path, tally: CardTally, *, anyhow: bool = False, strict: bool = False) -> None:
     """Run a suite with a kernel in place of each loop that may be reordered, in turns of all variants.
 
-    `anyhow`: guards take the indices for others, so that the kernels for any indices run.
+    `anyhow`: guards take the indices for others, so that the kernels for any indices run. `strict`: warps take turns,
+    and races are looked for.
     """
     program = traced(suite, folder)
     verdicts: dict[str, Verdict] = {}
@@ -74,7 +77,7 @@ def check_on_card(suite: Suite, folder: Path, tally: CardTally, *, anyhow: bool 
                 break
         if not scopes:
             return
-        ran = run_on_card(program, scopes)
+        ran = run_on_card(program, scopes, device=(lambda: strict_card(suite.seed)) if strict else emulated_card)
     for scope, found in ran.report["scopes"].items():
         name = marks[int(scope)]
         verdicts[name] = replace(verdicts[name], scheduled=True, used=found["used"])
@@ -93,11 +96,13 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=10, help="how many seeds")
     parser.add_argument("--count", type=int, default=100, help="kernels of each seed")
     parser.add_argument("--anyhow", action="store_true", help="take the indices for others")
+    parser.add_argument("--strict", action="store_true", help="warps take turns, and races are looked for")
     options = parser.parse_args()
     tally = CardTally()
     for seed in range(options.first, options.first + options.seeds):
         with TemporaryDirectory(prefix="tracecut-card-") as folder:
-            check_on_card(generate(seed, options.count), Path(folder), tally, anyhow=options.anyhow)
+            suite = generate(seed, options.count)
+            check_on_card(suite, Path(folder), tally, anyhow=options.anyhow, strict=options.strict)
         print(f"seed {seed}: {tally.ran}/{tally.accepted} on the card, {len(tally.wrong)} wrong", file=sys.stderr)
     print(
         f"{tally.accepted} accepted, {tally.ran} ran on the card with {tally.loops} kernels, {len(tally.wrong)} wrong"

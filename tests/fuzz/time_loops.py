@@ -1,6 +1,8 @@
 """Random time loops on an emulated card: kernels, loops of the host, blocks of bytes and single values in turns.
 
-python -m tests.fuzz.time_loops --first 1 --seeds 20        programs of ten time loops each
+python -m tests.fuzz.time_loops --first 1 --seeds 20            programs of ten time loops each
+python -m tests.fuzz.time_loops --first 1 --seeds 20 --counted  with loops that run as often as data say
+python -m tests.fuzz.time_loops --first 1 --seeds 20 --strict   warps take turns, and races are looked for
 
 Each time loop runs twice, the second time with other indices. All arithmetic is on whole numbers that wrap, so that
 every bit has to be as in the program.
@@ -21,6 +23,7 @@ from tracecut.support.process.runner import Limits, run
 from ..codegen.harness import trace
 from ..codegen.offload.on_card import Asked, card_scopes, run_on_card
 from ..waiting import HUNG
+from .strict_card import emulated_card, strict_card
 
 N = 64
 ARRAYS = "xyzw"
@@ -31,10 +34,12 @@ HEAD = f"""
 #include <string.h>
 enum {{ N = {N}, M = 4 * N }};
 typedef unsigned long number;
-static int e[2 * M], g[N];
+static int e[2 * M], g[N], p[N + 1], q[N], m[2];
 static void indices(unsigned s, int twice) {{
     for (int i = 0; i < 2 * M; i++) {{ s = s * 1664525u + 1013904223u; e[i] = (int)((s >> 8) % N); }}
     for (int i = 0; i < N; i++) g[i] = twice ? i * i % N : (i * 13 + 5) % N;
+    for (int i = 0; i < N; i++) q[i] = e[3 * i] % 4, p[i + 1] = p[i] + e[3 * i + 1] % 5;
+    m[0] = N - 3 - twice, m[1] = 7;
 }}
 """
 
@@ -49,7 +54,34 @@ class Tally:
     wrong: list[str] = field(default_factory=list)
 
 
-def statement(draw: random.Random, depth: int = 0) -> list[str]:
+def counted(draw: random.Random, a: str, b: str, d: str) -> dict[str, list[str]]:
+    """Statements with loops that run as often as data say, which some of them change. Rows end within 2 * M."""
+    return {
+        "rows": [
+            "for (int i = 0; i < N; i++) {",
+            "    number f = 1;",
+            f"    for (int k = p[i]; k < p[i + 1]; k++) f += {d}[e[k]] * 3;",
+            f"    {a}[i] {draw.choice(['=', '+=', '^='])} f;",
+            "}",
+        ],
+        "spread": [
+            "for (int i = 0; i < N; i++)",
+            f"    for (int k = p[i]; k < p[i + 1]; k++) {a}[e[k]] += {d}[i] * 5;",
+        ],
+        "repeated": [
+            "for (int i = 0; i < N; i++)",
+            f"    for (int k = 0; k < q[i]; k++) {a}[i] = {a}[i] * 3 + {d}[g[i]] + k;",
+        ],
+        "first": [f"for (int i = 0; i < m[0]; i++) {a}[i] += {b}[i] * 3 + 1;"],
+        "first gathered": [f"for (int i = 0; i < m[0]; i++) {a}[i] = {d}[g[i]] + {draw.randrange(9)};"],
+        "from": [f"for (int i = m[1]; i < N; i++) {a}[g[i]] += {d}[i];"],
+        "one more": [f"q[(t * 11) % N] = (q[(t * 11) % N] + {draw.randrange(4)}) % 5;"],
+        "fewer": [f"m[0] = m[0] > {N // 2} ? m[0] - {draw.randrange(3)} : N;"],
+        "later": [f"m[1] = (m[1] + {draw.randrange(2)}) % N;"],
+    }
+
+
+def statement(draw: random.Random, depth: int = 0, *, data_count: bool = False) -> list[str]:
     """One statement of a time loop, over arrays that `draw` picks."""
     a, b, c = (draw.choice(ARRAYS) for _ in range(3))
     d = draw.choice([name for name in ARRAYS if name != a])
@@ -79,13 +111,18 @@ def statement(draw: random.Random, depth: int = 0) -> list[str]:
         "exchange": ["{ number *p = x; x = y; y = p; }"],
     }
     names = [*found, "update", "edges", "gather"]
+    if data_count:
+        more = counted(draw, a, b, d)
+        names += [*more, "rows", "spread", "repeated", "first", "first gathered"]
+        found |= more
     if depth == 0:
-        found["seldom"] = [f"if (t % {draw.choice([2, 3])} == 1) {{", *statement(draw, 1), "}"]
+        seldom = statement(draw, 1, data_count=data_count)
+        found["seldom"] = [f"if (t % {draw.choice([2, 3])} == 1) {{", *seldom, "}"]
         names.append("seldom")
     return found[draw.choice(names)]
 
 
-def time_loop(number: int, draw: random.Random) -> str:
+def time_loop(number: int, draw: random.Random, *, data_count: bool = False) -> str:
     """A function with a time loop whose first loop is marked."""
     storage = [
         f"    static number {name}_[N];\n    number *{name} = {name}_;"
@@ -93,7 +130,7 @@ def time_loop(number: int, draw: random.Random) -> str:
         else f"    number *{name} = malloc(N * sizeof *{name});"
         for name in ARRAYS
     ]
-    body = [line for _ in range(draw.randint(2, 6)) for line in statement(draw)]
+    body = [line for _ in range(draw.randint(2, 6)) for line in statement(draw, data_count=data_count)]
     at = draw.randrange(len(body) + 1)
     while any(line.startswith((" ", "}")) for line in body[at : at + 1]):  # not in the middle of one
         at += 1
@@ -104,6 +141,16 @@ def time_loop(number: int, draw: random.Random) -> str:
         "    z[e[2 * k + 1]] += f;",
         "}",
     ]
+    if data_count and draw.random() < 0.6:
+        extent = draw.choice(["N", "m[0]"])
+        marked = [
+            f"for (int i = 0; i < {extent}; i++) {{ // @loop_{number}",
+            "    number f = 1;",
+            f"    for (int k = {draw.choice(['p[i]', '0'])}; k < {draw.choice(['p[i + 1]', 'q[i]'])}; k++)",
+            "        f += x[e[k]] * 3;",
+            f"    {draw.choice(['z[i] += f', 'z[g[i]] += f', 'z[i] = f ^ y[i]'])};",
+            "}",
+        ]
     body[at:at] = marked
     steps = draw.randint(3, 7)
     lines = [
@@ -122,17 +169,17 @@ def time_loop(number: int, draw: random.Random) -> str:
     return "\n".join(lines)
 
 
-def program_of(seed: int, count: int) -> str:
-    draw = random.Random(seed)
-    loops = [time_loop(number, draw) for number in range(count)]
+def program_of(seed: int, count: int, *, data_count: bool = False) -> str:
+    draw = random.Random(f"{seed}/counted" if data_count else seed)
+    loops = [time_loop(number, draw, data_count=data_count) for number in range(count)]
     calls = " ".join(f"run_{number}();" for number in range(count))
     again = f"indices(11, 1); {calls}"  # other indices, some of them several times
     return "\n".join([HEAD, *loops, f"int main(void) {{ indices(7, 0); {calls} {again} return 0; }}", ""])
 
 
-def check(seed: int, count: int, folder: Path, tally: Tally) -> None:
-    """Run a program as it is and with its loops on the card."""
-    program = trace(program_of(seed, count), folder)
+def check(seed: int, count: int, folder: Path, tally: Tally, *, data_count: bool = False, strict: bool = False) -> None:
+    """Run a program as it is and with its loops on the card. `strict`: warps take turns, races are looked for."""
+    program = trace(program_of(seed, count, data_count=data_count), folder)
     asked = []
     for number in range(count):
         tally.loops += 1
@@ -150,7 +197,7 @@ def check(seed: int, count: int, folder: Path, tally: Tally) -> None:
     if not asked:
         return
     native = run([program.compiled.native], folder=folder, name="native", limits=Limits(HUNG))
-    ran = run_on_card(program, card_scopes(asked))
+    ran = run_on_card(program, card_scopes(asked), device=(lambda: strict_card(seed)) if strict else emulated_card)
     tally.ran += sum(count > 0 for count in ran.used.values())
     tally.launches += ran.report.get("device", {}).get("launches", 0)
     expected, found = native.stdout.read_text().splitlines(), ran.stdout.decode(errors="replace").splitlines()
@@ -166,11 +213,13 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=1, help="first seed")
     parser.add_argument("--seeds", type=int, default=20, help="how many seeds")
     parser.add_argument("--count", type=int, default=10, help="time loops of each seed")
+    parser.add_argument("--counted", action="store_true", help="loops that run as often as data say, too")
+    parser.add_argument("--strict", action="store_true", help="warps take turns, and races are looked for")
     options = parser.parse_args()
     tally = Tally()
     for seed in range(options.first, options.first + options.seeds):
         with TemporaryDirectory(prefix="tracecut-loops-") as folder:
-            check(seed, options.count, Path(folder), tally)
+            check(seed, options.count, Path(folder), tally, data_count=options.counted, strict=options.strict)
         print(f"seed {seed}: {tally.ran}/{tally.loops} on the card, {len(tally.wrong)} wrong", file=sys.stderr)
     print(f"{tally.loops} time loops, {tally.ran} on the card with {tally.launches} launches, {len(tally.wrong)} wrong")
     print(*tally.wrong, sep="\n")

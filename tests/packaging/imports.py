@@ -54,9 +54,10 @@ ROOMS = {
         "mining": {"sparse", "ranks"},
         "emulation": {"ptx"},
         "cuda": {"ptx"},
-        "kernels": {"schedule", "host", "runtime", "gpu", "ptx", "emulation", "cuda"},
-        "offload": {"schedule", "host", "runtime", "gpu", "ptx", "kernels"},
-        "tuning": {"schedule", "host", "ptx", "runtime", "kernels", "offload"},
+        "devices": {"emulation"},
+        "kernels": {"schedule", "host", "runtime", "gpu", "ptx", "emulation", "cuda", "devices"},
+        "offload": {"schedule", "host", "runtime", "gpu", "ptx", "devices", "kernels"},
+        "tuning": {"schedule", "host", "ptx", "runtime", "devices", "kernels", "offload"},
         "sparse": set(),
     },
     "tracecut": {

@@ -5,13 +5,21 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
+import math
+import platform
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
+from tracecut.codegen.devices.driver_backend import DriverBackend
 from tracecut.support.errors import ArtefactError
 from tracecut.support.version import __version__
+
+from ..codegen.kernels.fake_driver import FakeDriver
 
 pytestmark = pytest.mark.quick
 FOLDER = Path(__file__).parents[2] / "benchmarks"
@@ -22,12 +30,17 @@ def benchmark(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module(name)
 
 
+def digest(found: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()
+
+
 def kit(folder: Path, **changes: Any) -> Path:
     (folder / "mesh").mkdir()
     (folder / "mesh" / "program").write_bytes(b"code")
     files = {"mesh/program": hashlib.sha256(b"code").hexdigest()}
     programs = {"mesh": {"capture": {}, "region": {}, "folder": "", "place": ""}}
-    found = {"tracecut": __version__, "programs": programs, "files": files, **changes}
+    found = {"tracecut": __version__, "machine": platform.machine(), "programs": programs, "files": files, **changes}
+    found["digest"] = digest(found)
     (folder / "kit.json").write_text(json.dumps(found))
     return folder
 
@@ -50,6 +63,72 @@ def test_damaged_kits_are_refused_by_name(tmp_path: Path, monkeypatch: pytest.Mo
     (made / "kit.json").write_text('{"tracecut": ')
     with pytest.raises(ArtefactError, match=r"is no kit"):
         read_kit(made)
+
+
+def test_a_damaged_description_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever byte of it is another one, or is missing."""
+    read_kit = benchmark("gpu_kit", monkeypatch).read_kit
+    path = kit(tmp_path) / "kit.json"
+    whole = path.read_bytes()
+    for place in range(0, len(whole), 7):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 2]) + whole[place + 1 :])
+        with pytest.raises(ArtefactError, match=r"is no kit|is damaged: kit\.json|is a kit "):
+            read_kit(tmp_path)
+        path.write_bytes(whole[:place])
+        with pytest.raises(ArtefactError, match="is no kit"):
+            read_kit(tmp_path)
+    path.write_bytes(whole)
+    read_kit(tmp_path)
+
+
+def test_a_kit_for_another_processor_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ArtefactError, match=r"is a kit for sparc, this machine is "):
+        benchmark("gpu_kit", monkeypatch).read_kit(kit(tmp_path, machine="sparc"))
+
+
+def test_a_kit_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = benchmark("gpu_kit", monkeypatch)
+    made = kit(tmp_path)
+    assert module.check_size(made) < 1000 and module.MOST == 50_000_000
+    with (made / "mesh" / "program").open("wb") as file:
+        file.truncate(module.MOST)
+    with pytest.raises(ArtefactError, match=r"has 50 MB, at most 50 were expected; the largest file is mesh/program"):
+        module.check_size(made)
+
+
+def test_what_has_not_begun_in_time_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu = benchmark("gpu", monkeypatch)
+    go = threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        jobs = [pool.submit(go.wait), *(pool.submit(int) for _ in range(3))]
+        while not jobs[0].running():
+            time.sleep(0.001)
+        found = gpu._completed(jobs, time.monotonic() - 1)
+        threading.Timer(0.05, go.set).start()
+        ended = list(found)
+    assert len(ended) == 4 and [job.cancelled() for job in jobs] == [False, True, True, True]
+    with ThreadPoolExecutor(1) as pool:
+        jobs = [pool.submit(int) for _ in range(3)]
+        assert len(list(gpu._completed(jobs, math.inf))) == 3 and not any(job.cancelled() for job in jobs)
+
+
+CARDS = [
+    ({"cuInit": 100}, "no CUDA-capable device"),
+    ({"cuInit": 803}, "driver"),
+    ({"cuMemAlloc_v2": 2}, "out of memory"),
+]
+
+
+@pytest.mark.parametrize(("fails", "said"), CARDS)
+def test_a_card_that_cannot_be_used_is_told(fails: dict[str, int], said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu = benchmark("gpu", monkeypatch)
+    driver = FakeDriver(SimpleNamespace(name="read"), fails=fails)
+    monkeypatch.setattr(gpu, "driver_backend", lambda: DriverBackend(driver))
+    with pytest.raises(SystemExit, match=rf"no card of this machine can be used \(.*{said}"):
+        gpu.card_of_process()
+    monkeypatch.setattr(gpu, "driver_backend", lambda: None)
+    with pytest.raises(SystemExit, match="this machine has no NVIDIA driver"):
+        gpu.card_of_process()
 
 
 def test_a_kit_of_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,10 +10,11 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 
-def gpu(*words: str) -> None:
-    command = [sys.executable, str(ROOT / "benchmarks" / "gpu.py"), *words]
+def gpu(*words: str, code: int = 0) -> str:
+    command = [sys.executable, "-P", str(ROOT / "benchmarks" / "gpu.py"), *words]
     made = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert made.returncode == 0, made.stdout + made.stderr
+    assert made.returncode == code, made.stdout + made.stderr
+    return made.stderr
 
 
 def test_a_kit_is_made_moved_and_measured(tmp_path: Path) -> None:
@@ -35,3 +36,7 @@ def test_a_kit_is_made_moved_and_measured(tmp_path: Path) -> None:
             assert error["value"] <= error["peer_value"], f"{program}, {kernel}"
             assert rows[program, f"us@{kernel}"]["value"] > 0
     assert not any(metric == "no kernel" for _, metric in rows)
+    path = kit / "graph_heat" / "program"
+    path.write_bytes(path.read_bytes()[:-1])
+    assert gpu(str(kit), "--emulated", code=1) == f"{kit} is damaged: graph_heat/program\n"
+    assert gpu(str(tmp_path / "none"), "--emulated", code=1).startswith(f"{tmp_path / 'none'} is no kit")

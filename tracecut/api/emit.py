@@ -43,7 +43,8 @@ def emit(
         reduce: `"fast"`, or `"ordered"`: sums have the same bits in every run, those of the program where an iteration
             adds once to a sum. A second kernel (`.combine`) adds up what the first left, without atomic operations.
 
-    Returns a Kernel: `.ptx`, `.cubin`, `.ir`, `.cuda`, `.launch`, `.arrays`, `.schedule`, `.run_cpu()`, `.run_gpu()`;
+    Returns a Kernel: `.ptx`, `.cubin`, `.ir`, `.cuda`, `.launch`, `.arrays`, `.schedule`, `.run_cpu()`, `.run_gpu()`,
+    and called with arrays;
     `.considered` has what `auto` looked at, predicted and measured.
 
     Raises ArgumentError for bad arguments, UnsupportedError with the reason when the loop cannot become a kernel, and

@@ -21,7 +21,7 @@ TYPE_CHECKING = False  # as in `typing`
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
-    from tracecut.codegen.kernels.device import Device
+    from tracecut.codegen.devices.device import Device
     from tracecut.codegen.offload.device_host import Loaded
     from tracecut.codegen.runtime.schedule_file import ScopeFile
 
@@ -40,7 +40,7 @@ def prepare(output: Path, listing: Mapping[str, Any], which: str, say: Callable[
         if digest_of((output / name).read_bytes()) != listing["files"].get(name):
             raise damaged(f"{output / name} is damaged: it is not the file that tracecut wrote")
     with loading():
-        from tracecut.codegen.kernels.device import open_device
+        from tracecut.codegen.devices.device import open_device
         from tracecut.codegen.offload.device_loop import DeviceScope
         from tracecut.codegen.offload.load_kernels import load_kernels
         from tracecut.codegen.runtime.schedule_file import ScopeFile

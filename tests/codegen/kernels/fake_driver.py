@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 from tracecut.codegen.emulation.run_kernel import Within, run_kernel
-from tracecut.codegen.kernels.kernel import Address, Kernel
+from tracecut.codegen.kernels.kernel import Address
 
 APART = 1 << 30
 NUMBERS = {"i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8", "float": "f4", "double": "f8", "ptr": "u8"}
 ERRORS = {
     2: ("CUDA_ERROR_OUT_OF_MEMORY", "out of memory"),
     100: ("CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"),
+    803: ("CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", "system has unsupported display driver / cuda driver combination"),
     222: ("CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "the provided PTX was compiled with an unsupported toolchain."),
     200: ("CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"),
     700: ("CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"),
@@ -24,13 +25,13 @@ class FakeDriver:
     """Takes the place of the loaded library.
 
     Args:
-        kernel: what its machine code or PTX stands for. capability: of the card. count: of cards.
+        kernel: (a Kernel) what its machine code or PTX stands for. capability: of the card. count: of cards.
         fails: function → the number of the error that it returns. room: bytes of the largest allocation.
     """
 
     def __init__(
         self,
-        kernel: Kernel,
+        kernel: Any,
         *,
         capability: tuple[int, int] = (9, 0),
         count: int = 1,

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tracecut.codegen.kernels.device import Device, open_device
-from tracecut.codegen.kernels.emulated_backend import EmulatedBackend
+from tracecut.codegen.devices.device import Device, open_device
+from tracecut.codegen.devices.emulated_backend import EmulatedBackend
 from tracecut.codegen.kernels.kernel import Address
 from tracecut.codegen.kernels.make_region_kernel import VARIANTS, make_region_kernel
 from tracecut.support.errors import ArgumentError, KernelError

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tracecut.codegen.kernels.given_arrays import check_apart
 from tracecut.codegen.kernels.gpu_model import gpu_model
 from tracecut.codegen.kernels.kernel import Kernel
 from tracecut.codegen.kernels.make_region_kernel import BLOCK_VARIANTS, make_region_kernel
@@ -287,10 +288,10 @@ def _first(kernel: Kernel, fixed: bool) -> int:
 BAD: dict[str, tuple[Callable[[Kernel, list[Any]], list[Any]], str]] = {
     "too few": (lambda k, m: m[:-1], "arrays, .* were given"),
     "too many": (lambda k, m: [*m, m[0]], "more were given"),
-    "a list": (lambda k, m: [m[0].tolist(), *m[1:]], "a NumPy array was expected"),
-    "short": (lambda k, m: [m[0][:-1].copy(), *m[1:]], "bytes, .* were expected"),
+    "a list": (lambda k, m: [m[0].tolist(), *m[1:]], "a NumPy array or one that knows DLPack was expected"),
+    "short": (lambda k, m: [m[0][:-1].copy(), *m[1:]], "bytes .*, .* were expected"),
     "strided": (lambda k, m: [np.repeat(m[0], 2)[::2], *m[1:]], "C-contiguous"),
-    "read-only": (lambda k, m: [frozen(m[0]), *m[1:]], "writable"),
+    "read-only": (lambda k, m: read_only(m, _first(k, False)), "is read-only; a C-contiguous, writable array"),
     "objects": (lambda k, m: [np.array([None]), *m[1:]], "has the type object, numbers in this machine's byte order"),
     "another byte order": (lambda k, m: [m[0].view(">u2"), *m[1:]], "has the type >u2"),
     "truth values": (lambda k, m: [m[0].view(bool), *m[1:]], "has the type bool"),
@@ -300,10 +301,10 @@ BAD: dict[str, tuple[Callable[[Kernel, list[Any]], list[Any]], str]] = {
 }
 
 
-def frozen(array: Any) -> Any:
-    found = array.copy()
-    found.flags.writeable = False
-    return found
+def read_only(memory: list[Any], number: int) -> list[Any]:
+    memory[number] = memory[number].copy()
+    memory[number].flags.writeable = False
+    return memory
 
 
 def changed(memory: list[Any], number: int) -> list[Any]:
@@ -321,11 +322,11 @@ def test_arrays_that_do_not_fit_are_refused(kernel: Kernel, name: str) -> None:
 def test_arrays_that_share_memory_are_refused(kernel: Kernel) -> None:
     room, memory = np.zeros(100, np.uint8), kernel.memory()
     memory[1], memory[0] = room[:60], room[60:]
-    kernel._check_apart(memory)
+    check_apart(kernel, memory)
     memory[0] = room[59:]
     with pytest.raises(ArgumentError, match=r"array 0 \(.*\) and array 1 \(.*\) share memory"):
-        kernel._check_apart(memory)
-    with pytest.raises(ArgumentError, match="arrays is a ndarray, a list of NumPy arrays was expected"):
+        check_apart(kernel, memory)
+    with pytest.raises(ArgumentError, match="arrays is a ndarray, a list of arrays was expected"):
         kernel.run_cpu(room)  # type: ignore[arg-type]
 
 

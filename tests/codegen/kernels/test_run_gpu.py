@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tracecut.codegen.kernels import driver_backend
-from tracecut.codegen.kernels.device import Device, open_device
+from tracecut.codegen.devices import driver_backend
+from tracecut.codegen.devices.device import Device, open_device
 from tracecut.codegen.kernels.kernel import Address, Kernel
 from tracecut.codegen.kernels.make_region_kernel import make_region_kernel
 from tracecut.codegen.ptx import ptxas

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tracecut.codegen.devices.backend import CUDA
+from tracecut.codegen.devices.device import Device
 from tracecut.codegen.kernels import tune_on_card as module
-from tracecut.codegen.kernels.backend import CUDA
 from tracecut.codegen.kernels.choose_kernel import TIMED, KernelSearch, Wanted, choose_kernel
-from tracecut.codegen.kernels.device import Device
 from tracecut.codegen.kernels.kernel import Kernel
 from tracecut.codegen.kernels.tune_on_card import LAUNCHES, fastest, times_on_card
 from tracecut.codegen.tuning import emit_worker

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from tracecut.codegen.kernels.device import EMULATED, Device, open_device
+from tracecut.codegen.devices.device import EMULATED, Device, open_device
 from tracecut.codegen.kernels.make_region_kernel import make_region_kernel
 from tracecut.codegen.offload.card_scope import CardScope, Hooks, make_card_scope
 from tracecut.codegen.offload.device_host import DeviceHost

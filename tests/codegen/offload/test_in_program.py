@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from tracecut.codegen.kernels.device import Device
-from tracecut.codegen.kernels.emulated_backend import NEWEST, EmulatedBackend
+from tracecut.codegen.devices.device import Device
+from tracecut.codegen.devices.emulated_backend import NEWEST, EmulatedBackend
 from tracecut.codegen.offload.device_loop import DeviceScope
 from tracecut.support.errors import ArtefactError, UnsupportedError
 from tracecut.support.process.runner import Limits, run

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tracecut.codegen.devices.device import EMULATED, open_device
 from tracecut.codegen.gpu.index_copies import Bytes, moved_object, restored_object
-from tracecut.codegen.kernels.device import EMULATED, open_device
 from tracecut.codegen.offload.mirror import Counts, Mirror
 from tracecut.codegen.offload.offloaded_scope import cell_of
 from tracecut.codegen.schedule.schedule import Guard, Move, ObjectRef, Schedule, SpaceOrder

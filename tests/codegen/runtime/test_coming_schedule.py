@@ -16,9 +16,11 @@ from hypothesis import strategies as st
 from tracecut.codegen.runtime import coming_schedule, light_host
 from tracecut.codegen.runtime.coming_schedule import LEAST, SHARE, TRIED, ComingSchedule, calls_until_asked
 from tracecut.codegen.runtime.inspection_gain import why_not
+from tracecut.codegen.runtime.light_host import LightHost
 from tracecut.codegen.runtime.listed_scope import ListedScope
 from tracecut.codegen.runtime.reinspect import inspect_beside
 from tracecut.codegen.runtime.schedule_file import ScopeFile
+from tracecut.codegen.runtime.schedule_listing import first_look
 from tracecut.support.errors import UnsupportedError
 from tracecut.support.process.beside import Beside
 from tracecut.support.process.runner import Limits, run
@@ -27,6 +29,7 @@ from tracecut.tracer.runtime.hooks import RegionState
 from tracecut.pipeline.stages.tune import scope_exits
 
 from ...waiting import HUNG
+from .. import woven_programs
 from ..harness import Inspected, Program
 from ..woven_programs import Ran, run_woven, woven
 
@@ -57,6 +60,29 @@ def made(item: Inspected) -> Made:
     return library, [replace(scope, costs=FREE) for scope in scopes], names
 
 
+@pytest.fixture(params=["light", "full"])
+def by(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Which host looks at the loops: the light one alone, or the full one that takes over from it at new input.
+
+    It does where the listing does not say where all pointers lie.
+    """
+    if request.param == "full":
+        monkeypatch.setattr(woven_programs, "first_look", lambda *given: {**first_look(*given), "complete": False})
+        monkeypatch.setattr(LightHost, "_adopt", lambda *_: pytest.fail("the light host has put it in force"))
+    return str(request.param)
+
+
+def waits(poll: Callable[[Beside], bytes | str | None]) -> Callable[[Beside], bytes | str]:
+    """As `Beside.poll`, when it is there."""
+
+    def found(beside: Beside) -> bytes | str:
+        while (made := poll(beside)) is None:
+            time.sleep(0.005)
+        return made
+
+    return found
+
+
 @pytest.fixture
 def asked_after(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Has the new schedule asked for after so many sweeps, and waited for then."""
@@ -65,14 +91,9 @@ def asked_after(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     monkeypatch.setattr(coming_schedule, "TRIED", 10 * STEPS)  # so short loops take as long as it happens
     poll = Beside.poll
 
-    def waits(beside: Beside) -> bytes | str | None:
-        while (found := poll(beside)) is None:
-            time.sleep(0.005)
-        return found
-
     def after(sweeps: int) -> None:
         monkeypatch.setattr(coming_schedule, "calls_until_asked", lambda *_: sweeps)
-        monkeypatch.setattr(Beside, "poll", waits)
+        monkeypatch.setattr(Beside, "poll", waits(poll))
 
     return after
 
@@ -93,15 +114,29 @@ def counts(ran: Ran, item: Inspected) -> tuple[int, int]:
 
 @pytest.mark.parametrize("sweeps", [1, 2, 7, STEPS - 2])
 def test_it_comes_into_force_between_any_two_sweeps(
-    item: Inspected, made: Made, asked_after: Callable[[int], None], sweeps: int
+    item: Inspected, made: Made, asked_after: Callable[[int], None], by: str, sweeps: int
 ) -> None:
+    check_switch(item, made, asked_after, sweeps)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("sweeps", range(1, STEPS - 1))
+def test_it_comes_into_force_between_all_two_sweeps(
+    item: Inspected, made: Made, asked_after: Callable[[int], None], by: str, sweeps: int
+) -> None:
+    check_switch(item, made, asked_after, sweeps)
+
+
+def check_switch(item: Inspected, made: Made, asked_after: Callable[[int], None], sweeps: int) -> None:
     asked_after(sweeps)
     ran = compared(item.program, made, "other")
     assert "inspected anew beside the program" in ran.stderr
     assert counts(ran, item) == (STEPS - 1 - sweeps, 1 + sweeps)  # it begins before the second sweep
 
 
-def test_the_program_does_not_wait_for_it(item: Inspected, made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_program_does_not_wait_for_it(
+    item: Inspected, made: Made, by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def never(*_: object) -> Iterable[bytes]:
         (item.program.folder / "inspector").write_text(str(os.getpid()))
         while True:
@@ -132,7 +167,9 @@ def _alive(process: int) -> bool:
         return False
 
 
-def test_children_of_the_program_are_its_own(item: Inspected, made: Made, asked_after: Callable[[int], None]) -> None:
+def test_children_of_the_program_are_its_own(
+    item: Inspected, made: Made, asked_after: Callable[[int], None], by: str
+) -> None:
     for sweeps in (1, 10, 30):
         asked_after(sweeps)
         ran = compared(item.program, made, "fork", "20")
@@ -140,8 +177,19 @@ def test_children_of_the_program_are_its_own(item: Inspected, made: Made, asked_
         assert counts(ran, item) == (STEPS - 1 - sweeps, 1 + sweeps)
 
 
+def test_a_child_that_goes_on_is_left_alone(
+    item: Inspected, made: Made, asked_after: Callable[[int], None], by: str
+) -> None:
+    """It began while the schedule was made, and runs the original order to its end; the program gets the new one."""
+    for sweeps in (10, 30):
+        asked_after(sweeps)
+        ran = compared(item.program, made, "both", "20")
+        assert len(set(ran.stdout.split())) == 1 and len(ran.stdout.split()) == 2
+        assert counts(ran, item) == (STEPS - 1 - sweeps, 1 + sweeps)
+
+
 def test_input_that_changes_while_it_is_made_is_met_by_the_guard(
-    item: Inspected, made: Made, asked_after: Callable[[int], None]
+    item: Inspected, made: Made, asked_after: Callable[[int], None], by: str
 ) -> None:
     asked_after(20)
     ran = compared(item.program, made, "rewrite", "10")
@@ -151,7 +199,9 @@ def test_input_that_changes_while_it_is_made_is_met_by_the_guard(
     assert counts(ran, item) == (10, STEPS - 10)  # from the 22nd sweep on, to the 31st, behind which the input changes
 
 
-def test_what_fails_beside_the_program_is_told(item: Inspected, made: Made, asked_after: Callable[[int], None]) -> None:
+def test_what_fails_beside_the_program_is_told(
+    item: Inspected, made: Made, asked_after: Callable[[int], None], by: str
+) -> None:
     def refused(*_: object) -> Iterable[bytes]:
         raise UnsupportedError("nothing is known of it")
 
@@ -166,7 +216,9 @@ def test_what_fails_beside_the_program_is_told(item: Inspected, made: Made, aske
         assert counts(ran, item) == (0, STEPS)
 
 
-def test_what_would_come_too_late_is_not_made(item: Inspected, made: Made, asked_after: Callable[[int], None]) -> None:
+def test_what_would_come_too_late_is_not_made(
+    item: Inspected, made: Made, asked_after: Callable[[int], None], by: str
+) -> None:
     library, scopes, names = made
     slow = [replace(scope, costs={**FREE, "inspect": 1e9}) for scope in scopes]
     asked_after(3)

@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tracecut.codegen.runtime.reinspect import Reinspector, expected_gain, expected_sweeps
+from tracecut.codegen.runtime.inspection_gain import expected_gain, expected_sweeps
+from tracecut.codegen.runtime.reinspect import Reinspector
 from tracecut.codegen.runtime.schedule_file import ScopeFile
 
 from ..harness import Inspected, Program

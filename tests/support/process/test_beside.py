@@ -178,3 +178,10 @@ def _alive(process: int) -> bool:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
         return False
+
+
+def test_a_child_costs_more_the_more_memory_the_program_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    assert beside.price() > 0
+    monkeypatch.setattr(beside, "_fresh_page", iter([300.0, 100.0, 200.0, 900.0]).__next__)
+    assert 0.5 * pages < beside.price() / 100.0 < 2 * pages, "the quickest of its looks counts"

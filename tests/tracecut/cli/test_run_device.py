@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tracecut.codegen.devices import driver_backend
 from tracecut.codegen.offload.device_loop import DeviceScope
 from tracecut.codegen.ptx.ptxas import find_ptxas
 
+from tracecut.cli.run_device import prepare
+from tracecut.pipeline.output.folder import opened
 from tracecut.report import ReportData
 from tracecut.report.terminal import render_summary
 
+from ...codegen.kernels.fake_driver import FakeDriver
 from .test_run import COMMAND, ENDS, outcome
 
 EMULATED = ("--device", "emulated")
@@ -62,6 +68,34 @@ def test_without_a_card_the_cpu_runs_all(kernels: Path, shell: Any, monkeypatch:
     found = shell("run", kernels, "--device", "gpu")
     assert (found.code, found.out.encode()) == native[:2]
     assert told(found.err) == ["tracecut: this machine has no card that CUDA can use; the CPU runs all loops"]
+
+
+DRIVERS = [
+    ({"count": 0}, "this machine has no card that CUDA can use"),
+    ({"fails": {"cuInit": 100}}, "this machine has no card that CUDA can use"),
+    ({"fails": {"cuModuleLoadData": 222}}, "the driver of this machine's card is too old for the kernel or for cupy"),
+    ({"fails": {"cuModuleLoadData": 2}}, "card 0 does not load the kernel "),
+    ({"capability": (3, 5)}, "the kernel is made for sm_90, card 0 is sm_35"),
+    ({"fails": {"cuMemAlloc_v2": 2}}, "card 0 has no room for an array of 256 bytes"),
+]
+
+
+@pytest.mark.parametrize(("how", "said"), DRIVERS)
+def test_a_driver_that_cannot_run_the_kernels_is_a_remark(
+    how: dict[str, Any], said: str, kernels: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of it is tried before the program begins, which the CPU runs then."""
+    (loop,) = DeviceScope.load(kernels / "kernels/device0.npz").loops
+    driver = FakeDriver(SimpleNamespace(name=loop.name), **how)
+    library = ctypes.CDLL
+
+    def load(name: str, *more: Any, **options: Any) -> Any:
+        return driver if name == driver_backend.LIBRARY else library(name, *more, **options)
+
+    monkeypatch.setattr(driver_backend.ctypes, "CDLL", load)
+    with opened(kernels) as listing:
+        found = prepare(kernels, listing, "gpu", lambda text: None)
+    assert isinstance(found, str) and found.startswith(said)
 
 
 @pytest.mark.parametrize("result", ["optimized", "refused"])

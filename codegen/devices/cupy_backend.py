@@ -52,6 +52,13 @@ class CupyBackend:
         with self.cupy.cuda.Device(number):
             return self.cupy.asarray(data)
 
+    def borrow(self, number: int, place: int, bytes: int) -> Any:
+        cuda, card = self.cupy.cuda, self.cupy.cuda.Device(number)
+        with card:
+            card.synchronize()  # launches go to the stream that is current in cupy
+            memory = cuda.UnownedMemory(place, bytes, None, number)
+            return self.cupy.ndarray((bytes,), np.uint8, cuda.MemoryPointer(memory, 0))
+
     def write(self, number: int, array: Any, data: npt.NDArray[Any], first: int = 0) -> None:
         with self.cupy.cuda.Device(number):
             (array[first : first + data.size] if first or data.size < array.size else array).set(data)

@@ -41,6 +41,10 @@ class Backend(Protocol):
     def put(self, number: int, data: npt.NDArray[Any]) -> Any:
         """A copy of an array on the card."""
 
+    def borrow(self, number: int, place: int, bytes: int) -> Any:
+        """An array of another library, at an address on the card, of which the caller keeps the memory; what was asked
+        of the card before has ended."""
+
     def write(self, number: int, array: Any, data: npt.NDArray[Any], first: int = 0) -> None:
         """Copy an array into one on the card, from byte `first` on, which has to be 0 if it is not one of bytes."""
 

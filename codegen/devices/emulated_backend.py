@@ -69,6 +69,9 @@ class EmulatedBackend:
         self._arrays[self._made] = array
         return array
 
+    def borrow(self, number: int, place: int, bytes: int) -> EmulatedArray:
+        raise RuntimeError("no other library has memory on the emulated card")
+
     def write(self, number: int, array: EmulatedArray, data: npt.NDArray[Any], first: int = 0) -> None:
         array.data[first : first + data.nbytes] = data.reshape(-1).view(np.uint8)
 
@@ -87,13 +90,16 @@ class EmulatedBackend:
     def launch(
         self, number: int, kernel: EmulatedKernel, blocks: int, threads: int, shared: int, given: Sequence[np.generic]
     ) -> None:
+        run_kernel(kernel.text, kernel.name, self.arguments(kernel, given), blocks, threads, shared)
+
+    def arguments(self, kernel: EmulatedKernel, given: Sequence[np.generic]) -> list[Within | int | float]:
+        """What the emulator is given: for each address the array of the card that it leads to."""
         if len(given) != len(kernel.pointers):
             raise RuntimeError(f"{kernel.name} has {len(kernel.pointers)} parameters, {len(given)} were given")
-        arguments = [
+        return [
             self._within(kernel, int(value)) if pointer else value.item()
             for value, pointer in zip(given, kernel.pointers, strict=True)
         ]
-        run_kernel(kernel.text, kernel.name, arguments, blocks, threads, shared)
 
     def _within(self, kernel: EmulatedKernel, address: int) -> Within:
         array = self._arrays.get((address + APART // 2) // APART)

@@ -125,6 +125,15 @@ class Device:
                 f"card {self.number} has no room for an array of {data.nbytes} bytes", detail=str(error)
             ) from error
 
+    def borrow(self, place: int, bytes: int) -> Any:
+        """Memory of another library on the card as an array of it; the caller keeps it. Raises KernelError."""
+        try:
+            return self.backend.borrow(self.number, place, bytes)
+        except RuntimeError as error:
+            raise KernelError(
+                f"card {self.number} does not give memory of another library", detail=str(error)
+            ) from error
+
     def write(self, array: Any, data: npt.NDArray[Any], first: int = 0) -> None:
         """Copy an array into one of bytes on the card, from `first` on. O(bytes). Raises KernelError as `get`."""
         try:
