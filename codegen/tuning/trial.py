@@ -36,6 +36,7 @@ from .region_statistics import record_bytes
 MIN_TIME, MAX_RUNS = 0.25, 12
 
 ALONE = "not measured: its jobs cannot be shared out to threads"
+REFUSED = "refused"  # how the note of an order begins that cannot be applied
 
 
 class ChangedResultError(ScheduleError):
@@ -255,7 +256,7 @@ def try_order(
         raise
     except Exception as error:  # of a method, or of a foreign library: others are tried
         refused = isinstance(error, TracecutError) and not isinstance(error, BackendError)
-        candidate.note = f"{'refused' if refused else 'failed'}: {reason_of(error)}"
+        candidate.note = f"{REFUSED if refused else 'failed'}: {reason_of(error)}"
     return candidate
 
 
