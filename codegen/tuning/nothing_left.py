@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from tracecut.codegen.schedule.graph.candidate_orders import NEARLY, OWN, Forecast, no_reason
@@ -103,8 +104,10 @@ def copies_outweigh(candidates: Sequence[Candidate], sweeps: float) -> str:
     return ""
 
 
+@lru_cache(maxsize=1)
 def least_misses(subject: Subject) -> float:
-    """Lines a job that have to be fetched in any order: each datum that is touched, once a sweep."""
+    """Lines a job that have to be fetched in any order: each datum that is touched, once a sweep. Asked for after each
+    order."""
     flat = subject.graph.graph
     sizes = record_bytes(subject.inspection, subject.graph)
     used = [
