@@ -30,7 +30,7 @@ from tracecut.support.optional_parts import optional
 from tracecut.tracer.capture.snapshot import Capture
 
 from .interleaved_timing import ALIKE, best_of, look_again, measure_apart, second_look
-from .nothing_left import copies_outweigh, gains_nothing, least_misses, nothing_left
+from .nothing_left import copies_outweigh, gains_nothing, least_misses, nothing_left, to_beat
 from .region_statistics import cluster_count, record_bytes, unchanged
 from .time_limits import TIMES, TimeLimits
 from .trial import Bench, Candidate, Subject, measure_original, predict, try_order
@@ -88,8 +88,7 @@ def tune(
         if method == "auto" and (why := nothing_left(subject, candidates, sweeps)):
             candidates.append(Candidate(name, note=f"not tried: {why}"))
             continue
-        # Threads had their chance with the order that was tried; fewer misses are what is left.
-        unless = original if method == "auto" and gains_nothing(candidates, sweeps) else None
+        unless = to_beat(candidates, sweeps, threads, least) if method == "auto" else None
         known = [item for item in candidates[1:] if item.measured]
         if name not in (OWN, *LINEAR) and method == "auto":  # what is tried for hubs alone
             candidates.append(try_order(bench, name + curve, rivals=known, unless=unless, least=least))
@@ -107,14 +106,14 @@ def tune(
             candidates.append(curved)
             curve = CURVE if ALIKE * curved.kernel_ms < found.kernel_ms else ""
     settled = nothing_left(subject, candidates, sweeps) if method == "auto" else ""
+    own = 1e-3 * original.kernel_ms * sweeps * subject.entries if limits.in_proportion else math.inf
     if method == "auto":
-        own = 1e-3 * original.kernel_ms * sweeps * subject.entries if limits.in_proportion else math.inf
         _try_clusters(bench, candidates, curve, min(started + limits.budget, ends), own, clock, settled)
     again = measure_original(subject)[0]
     original.region_ms = min(original.kernel_ms, again.kernel_ms)
     if not (settled and gains_nothing(candidates, sweeps)):
         say("measuring the fastest again")
-        look_again(subject, candidates, sweeps)
+        look_again(subject, candidates, sweeps, own)
     best = best_of(candidates, sweeps)
     best_of(candidates, sweeps, alone=True).chosen.add(1)
     best.chosen.add(threads)

@@ -6,6 +6,7 @@ can only be compared by interleaved measurements.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 
@@ -32,12 +33,13 @@ def best_of(candidates: Sequence[Candidate], sweeps: float, *, alone: bool = Fal
     return min(close, key=lambda item: (item.inspect_ms or 0.0, item.method))
 
 
-def look_again(subject: Subject, candidates: Sequence[Candidate], sweeps: float) -> None:
+def look_again(subject: Subject, candidates: Sequence[Candidate], sweeps: float, own: float = math.inf) -> None:
     """Measure the orders close to the best again, interleaved; each keeps its shortest time.
 
     This corrects orders that were first measured while the machine was busy. The original, the first of the candidates,
     is measured as often, since the gain over it is reported; it may look twice as slow as it is. A round that
-    shortens none of the times is the last one.
+    shortens none of the times is the last one, and so is one that ends when this took as long as the loop takes in a
+    run of the program: `own` seconds.
     """
     close: set[int] = set()
     for alone in (True, False):
@@ -50,7 +52,7 @@ def look_again(subject: Subject, candidates: Sequence[Candidate], sweeps: float)
     for turn in range(ROUNDS):
         places = sorted({0, *close})
         shorter = [_keep_least(candidates[place], time_again(subject, candidates[place])) for place in places]
-        if (turn + 1 >= FEWEST and not any(shorter)) or time.perf_counter() - started > SECONDS:
+        if (turn + 1 >= FEWEST and not any(shorter)) or time.perf_counter() - started > min(SECONDS, own):
             break
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from tracecut.codegen.schedule.graph.candidate_orders import NEARLY, OWN, Forecast, no_reason
@@ -12,7 +13,7 @@ from tracecut.support.optional_parts import optional
 
 from .interleaved_timing import ALIKE
 from .region_statistics import record_bytes
-from .trial import ALONE, Candidate, Subject
+from .trial import ALONE, REFUSED, Candidate, Subject
 
 FAR = 0.9  # an order that costs less than this share of the original's time may pay after all
 LEFT = 0.5  # share of the avoidable misses that an order may leave and still show what avoiding them is worth
@@ -67,11 +68,30 @@ def each_line_once(original: Candidate, least: float) -> bool:
 def gains_nothing(candidates: Sequence[Candidate], sweeps: float) -> bool:
     """Whether orders were measured, and none is far cheaper than the original, the first of the candidates.
 
-    Also where the program's own order, which was to show what threads gain, cannot be shared out to them.
+    Also where the program's own order, which was to show what threads gain, cannot be shared out to them, or not
+    without other results.
     """
     costs = [item.cost(sweeps) for item in candidates[1:] if item.measured]
-    known = bool(costs) or any(item.note == ALONE for item in candidates)
+    alone = [item.note for item in candidates if item.method == OWN]
+    known = bool(costs) or any(note == ALONE or note.startswith(REFUSED) for note in alone)
     return known and min(costs, default=math.inf) >= FAR * candidates[0].cost(sweeps)
+
+
+def to_beat(candidates: Sequence[Candidate], sweeps: float, threads: int, least: float) -> Candidate | None:
+    """The order that a further one has to fetch less than to be worth a measurement; None: any may pay.
+
+    The original where no order gains anything: threads had their chance with the order that was tried. Else the
+    cheapest that was measured, if it fetches each line about once beyond the nearest cache, and threads gain by it and
+    share little: fewer misses of the nearest cache are then all that another order can have.
+    """
+    if gains_nothing(candidates, sweeps):
+        return candidates[0]
+    measured = [item for item in candidates[1:] if item.measured]
+    if not measured:
+        return None
+    best = min(measured, key=lambda item: item.cost(sweeps))
+    shared = threads == 1 or (best.region_all_ms is not None and best.region_all_ms <= (best.region_ms or math.inf))
+    return best if shared and best.predicted and no_reason(best.forecast, least) else None
 
 
 def copies_outweigh(candidates: Sequence[Candidate], sweeps: float) -> str:
@@ -84,8 +104,10 @@ def copies_outweigh(candidates: Sequence[Candidate], sweeps: float) -> str:
     return ""
 
 
+@lru_cache(maxsize=1)
 def least_misses(subject: Subject) -> float:
-    """Lines a job that have to be fetched in any order: each datum that is touched, once a sweep."""
+    """Lines a job that have to be fetched in any order: each datum that is touched, once a sweep. Asked for after each
+    order."""
     flat = subject.graph.graph
     sizes = record_bytes(subject.inspection, subject.graph)
     used = [

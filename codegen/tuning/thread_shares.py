@@ -6,7 +6,7 @@ of as many threads as find work would run; fewer threads take several parts each
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -77,10 +77,16 @@ def _heaviest(found: ClusterGraph) -> list[list[int]]:
 
 
 def thread_placement(
-    graph: ScopeGraph, schedule: Schedule, threads: int, cpus: Sequence[int], root: Path = Path("/")
+    graph: ScopeGraph,
+    schedule: Schedule,
+    threads: int,
+    cpus: Sequence[int],
+    talk: Mapping[str, Any],
+    root: Path = Path("/"),
 ) -> dict[str, Any]:
     """How the threads of a schedule would be placed here, as plain values: `cpus`, `nodes`, `remark`.
 
+    `talk`: of `thread_talk`.
     On several nodes also `remote_before` and `remote_after`: of the values that the threads need, the share that
     another node owns, with even chunks of the program's own order on the first CPUs, and with this schedule's shares on
     the CPUs chosen. Both are predictions. {} for one thread. O(pins log pins).
@@ -88,8 +94,7 @@ def thread_placement(
     if threads < 2:
         return {}
     places = cpu_places(cpus, root)
-    talk = joined_talk([thread_talk(graph, schedule)], threads)
-    found = place_threads(places, threads, talk)
+    found = place_threads(places, threads, joined_talk([talk], threads))
     values: dict[str, Any] = {"cpus": list(found.cpus), "nodes": list(found.nodes), "remark": found.remark}
     count = len(found.cpus)
     if len(set(places.nodes)) > 1 and graph.graph.n_pins and count > 1:

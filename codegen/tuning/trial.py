@@ -16,6 +16,7 @@ from tracecut.codegen.schedule.graph.candidate_orders import CURVE, OWN, Forecas
 from tracecut.codegen.schedule.graph.scope_graph import ScopeGraph
 from tracecut.codegen.schedule.inspector.build_schedule import build_schedule
 from tracecut.codegen.schedule.inspector.inspect_scope import Inspection
+from tracecut.codegen.schedule.inspector.meeting_places import Meetings
 from tracecut.codegen.schedule.plan.range_function import Group, Outlined
 from tracecut.codegen.schedule.reduce_modes import FAST, ORDERED
 from tracecut.codegen.schedule.schedule import Guard, RegionSchedule, Schedule
@@ -35,6 +36,7 @@ from .region_statistics import record_bytes
 MIN_TIME, MAX_RUNS = 0.25, 12
 
 ALONE = "not measured: its jobs cannot be shared out to threads"
+REFUSED = "refused"  # how the note of an order begins that cannot be applied
 
 
 class ChangedResultError(ScheduleError):
@@ -114,6 +116,7 @@ class Subject:
 
     `variants`: names of the region's range functions, the plain one first. `common_ms`: inspection before any order.
     `entries`: how often a run enters the scope; copies of what has not changed are made the first time only.
+    `meetings`: where jobs meet, known from the first schedule on.
     """
 
     inspection: Inspection
@@ -128,6 +131,7 @@ class Subject:
     common_ms: float
     variants: tuple[str, ...]
     entries: int = 1
+    meetings: Meetings = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,6 +240,7 @@ def try_order(
                 subject.groups,
                 threads=count,
                 reduce=bench.reduce,
+                meetings=subject.meetings,
             )
             inspection = subject.inspection
             checking = time.perf_counter()
@@ -251,7 +256,7 @@ def try_order(
         raise
     except Exception as error:  # of a method, or of a foreign library: others are tried
         refused = isinstance(error, TracecutError) and not isinstance(error, BackendError)
-        candidate.note = f"{'refused' if refused else 'failed'}: {reason_of(error)}"
+        candidate.note = f"{REFUSED if refused else 'failed'}: {reason_of(error)}"
     return candidate
 
 

@@ -362,7 +362,7 @@ class Worker:
         assert best.ordering is not None
         with optional("the placement of the threads", failures):
             allowed = sorted(int(cpu) for cpu in self.spec["cpus"])
-            self.result["placement"] = thread_placement(subject.graph, schedule, count, allowed)
+            self.result["placement"] = thread_placement(subject.graph, schedule, count, allowed, talk)
         with optional("the analysis for GPU kernels", failures):
             self.result["gpu"] = {str(item): gpu_facts(inspection, subject.groups[item], item) for item in regions}
         with optional("reuse distances, degrees and replication", failures):

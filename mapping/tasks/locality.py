@@ -11,6 +11,8 @@ from tracecut.support.errors import ArgumentError
 
 from .cluster_graph import ClusterGraph
 
+DENSE = 8  # times as many possible numbers as there are, up to which they are counted instead of sorted
+
 
 def clusters_of_locality(graph: LocalityGraph, clustering: Clustering) -> ClusterGraph:
     """Loads of clusters and the values that they exchange.
@@ -36,7 +38,7 @@ def clusters_of_locality(graph: LocalityGraph, clustering: Clustering) -> Cluste
         values = np.unique(data * k + runs[pins])  # of each datum, the clusters that need it
         src, dst = labels[values // k], values % k
     else:
-        held, count = np.unique(data * k + labels[pins], return_counts=True)
+        held, count = _counted(data * k + labels[pins], graph.n_data * k)
         datum, cluster = held // k, held % k
         order = np.lexsort((cluster, -count, datum))
         datum, cluster = datum[order], cluster[order]
@@ -52,6 +54,16 @@ def clusters_of_locality(graph: LocalityGraph, clustering: Clustering) -> Cluste
     first = _first(labels, k)
     ends = (pairs // k).astype(np.int32), (pairs % k).astype(np.int32)
     return ClusterGraph(loads(graph, clustering), first, *ends, messages.astype(np.float64), words.astype(np.float64))
+
+
+def _counted(numbers: Longs, most: int) -> tuple[Longs, Longs]:
+    """The different numbers below `most`, ascending, and how often each is there. O(most), or sorted where that is much
+    more than there are."""
+    if most > DENSE * numbers.size:
+        return np.unique(numbers, return_counts=True)
+    counts = np.bincount(numbers, minlength=1)
+    found = np.flatnonzero(counts)
+    return found, counts[found]
 
 
 def _first(labels: Longs, k: int) -> Longs:

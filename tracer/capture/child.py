@@ -26,10 +26,9 @@ from tracecut.tracer.legality.row_arenas import row_places
 from tracecut.tracer.runtime.hook_slots import named_numbers
 
 from .request import CaptureRequest
-from .snapshot import Capture, keep_only, objects_at, touched_objects, written_objects
+from .snapshot import Capture, keep_only, objects_at, surely_fewer, touched_objects, written_objects
 from .watch import begin_watching, own_work
 
-NOTHING = Memory((), {})
 LoopCall = ctypes.CFUNCTYPE(None, ctypes.c_int32, ctypes.POINTER(ctypes.c_uint64))
 
 
@@ -191,16 +190,6 @@ class Tracer:
                 "refused": {str(loop): why for loop, why in self.refused.items()},
             },
         )
-
-
-def surely_fewer(nest: Nest, numbers: Mapping[str, int | float], least: int) -> bool:
-    """Whether the live values alone say that an entry of a loop has fewer iterations than `least`.
-
-    Then the objects of the program need not be listed: that takes a second for a few millions, and there are inner
-    loops that are entered as often.
-    """
-    most = Evaluation(nest, NOTHING, numbers).root_size()
-    return most is not None and most < least
 
 
 def main() -> None:

@@ -12,6 +12,7 @@ from tracecut.tracer.loops.exits import counted_blocks
 from tracecut.tracer.loops.live_ins import live_ins
 from tracecut.tracer.loops.program import Analysis
 
+OURS = "alias.scope"  # metadata of what touches the counters
 HOOKS = ("declare void @tc_loop(i32, ptr)", "declare void @tc_loop_done(i32)")
 
 
@@ -41,6 +42,7 @@ def traced_module(analysis: Analysis, hooked: Mapping[int, Sequence[tuple[str, s
         before_end(blocks[function.name][str(view.loops[number].preheader)], lines)
         for target in dict.fromkeys(target for _, target in view.loops[number].exits):
             at_start(blocks[function.name][target], [Instruction(f"call void @tc_loop_done(i32 {number})")])
+    _set_apart(module)
     module.append(f"@tc_counts = global [{max(1, analysis.n_loops + len(counted))} x i64] zeroinitializer, align 8")
     for line in HOOKS:
         module.append(line)
@@ -51,9 +53,35 @@ def _counting(at: str, place: int) -> list[Instruction]:
     """Add one to a counter. `at`: prefix of the new values."""
     return [
         Instruction(f"{at}.p = getelementptr i64, ptr @tc_counts, i64 {place}"),
-        Instruction(f"{at}.v = load i64, ptr {at}.p, align 8"),
+        Instruction(f"{at}.v = load i64, ptr {at}.p, align 8", {OURS: ""}),
         Instruction(f"{at}.n = add i64 {at}.v, 1"),
-        Instruction(f"store i64 {at}.n, ptr {at}.p, align 8"),
+        Instruction(f"store i64 {at}.n, ptr {at}.p, align 8", {OURS: ""}),
+    ]
+
+
+def _set_apart(module: Module) -> None:
+    """Say that nothing but its own code touches the counters: an inner loop then counts in a register.
+
+    Of calls nothing is said: what is called counts as well.
+    """
+    first = 1 + max((int(name[1:]) for name in module.metadata() if name[1:].isdigit()), default=-1)
+    domain, scope, ours = (f"!{first + place}" for place in range(3))
+    for function in module.functions.values():
+        for block in function.blocks:
+            for place, item in enumerate(block.instructions):
+                if item.op not in ("load", "store"):
+                    continue
+                if OURS in item.meta:
+                    meta = {OURS: ours}
+                elif "noalias" in item.meta:
+                    continue
+                else:
+                    meta = item.meta | {"noalias": ours}
+                block.instructions[place] = Instruction(item.text, meta)
+    module.nodes += [
+        f'{domain} = distinct !{{{domain}, !"tracecut"}}',
+        f"{scope} = distinct !{{{scope}, {domain}}}",
+        f"{ours} = !{{{scope}}}",
     ]
 
 

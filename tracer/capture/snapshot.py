@@ -20,6 +20,7 @@ from tracecut.tracer.legality.memory import STACK, Contents, LiveBytes, Memory, 
 
 _MEMBERS = {"bases": "int64", "sizes": "int64", "kinds": "int64", "offsets": "int64", "contents": "uint8"}
 NOT_KEPT = -1
+NOTHING = Memory((), {})
 NEAR = 4096  # bytes that a base pointer may lie away from its object
 
 
@@ -202,3 +203,13 @@ def keep_only(memory: Memory, wanted: Iterable[Object], rows: npt.NDArray[np.boo
     if isinstance(contents, LiveBytes):
         return Memory(memory.objects, contents.packed(places))
     return Memory(memory.objects, Packed.of({base: contents[base] for base in known.bases[places].tolist()}))
+
+
+def surely_fewer(nest: Nest, numbers: Mapping[str, int | float], least: int) -> bool:
+    """Whether the live values alone say that an entry of a loop has fewer iterations than `least`.
+
+    Then the objects of the program need not be listed: that takes a second for a few millions, and there are inner
+    loops that are entered as often.
+    """
+    most = Evaluation(nest, NOTHING, numbers).root_size()
+    return most is not None and most < least

@@ -58,7 +58,7 @@ class LiveObjects:
     def memory(self, nests: Iterable[tuple[Nest, Lives]] = ()) -> Memory:
         """All objects, readable where they are."""
         table = self.all(nests)
-        return Memory(table, LiveBytes(table))
+        return Memory(table, LiveBytes(table, self._library))
 
 
 def apart(

@@ -77,10 +77,13 @@ class Table(Sequence[Object]):
 
 
 class LiveBytes(Mapping[int, npt.NDArray[np.uint8]]):
-    """The bytes of objects of this very process, by base address. The caller vouches for the objects being alive."""
+    """The bytes of objects of this very process, by base address. The caller vouches for the objects being alive.
 
-    def __init__(self, table: Table) -> None:
-        self._table = table
+    `library`: the run-time support, or a program that is linked with it.
+    """
+
+    def __init__(self, table: Table, library: ctypes.CDLL) -> None:
+        self._table, self._library = table, library
 
     def __getitem__(self, base: int) -> npt.NDArray[np.uint8]:
         place = int(np.searchsorted(self._table.bases, base))
@@ -100,9 +103,8 @@ class LiveBytes(Mapping[int, npt.NDArray[np.uint8]]):
         bases, sizes = self._table.bases[places], self._table.sizes[places]
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         data = np.empty(int(starts[-1]), np.uint8)
-        target = int(data.ctypes.data)
-        for base, size, start in zip(bases.tolist(), sizes.tolist(), starts.tolist(), strict=False):
-            ctypes.memmove(target + start, base, size)
+        columns = [ctypes.c_void_p(int(part.ctypes.data)) for part in (data, bases, sizes, starts)]
+        self._library.tc_gather(None, *columns, ctypes.c_int64(bases.size), ctypes.c_int32(1))
         return Packed(bases, starts, data)
 
 

@@ -21,6 +21,7 @@ from tracecut.tracer.legality.access_patterns import DIRECT
 from tracecut.tracer.legality.memory import Object
 
 from .cut_into_blocks import Share, Span, share_out, whole
+from .meeting_places import Meetings
 
 VIEWLESS = (OLD, "")
 
@@ -56,6 +57,7 @@ def build_schedule(
     threads: int = 1,
     reduce: str = FAST,
     remark: str = "",
+    meetings: Meetings | None = None,
 ) -> sc.Schedule:
     """Make a schedule.
 
@@ -65,6 +67,7 @@ def build_schedule(
         groups: region → groups of its range function.
         threads: how many threads the jobs are shared out to.
         reduce: `fast`, or `ordered`: results are the same for any number of threads.
+        meetings: where jobs meet, kept from one schedule of the plan to the next (`meeting_places.py`).
 
     Raises UnsupportedError when the emitted code cannot express what the plan needs.
     """
@@ -91,7 +94,9 @@ def build_schedule(
             jobs[region] = _jobs_of_space(tied, orders[tied], region, size)
         work = np.diff(graph.graph.offsets[start : start + size + 1]) + 1
         breaks = _breaks(ordering, start, size) if tied is None else None
-        share = share_out(plan, region, jobs[region], threads, work=work, breaks=breaks, reduce=reduce)
+        share = share_out(
+            plan, region, jobs[region], threads, work=work, breaks=breaks, reduce=reduce, meetings=meetings
+        )
         privates = _privates(plan, region, groups[region], share.spans, places)
         if privates is None:
             share = whole(size)

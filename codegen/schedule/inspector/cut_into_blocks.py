@@ -25,10 +25,9 @@ from tracecut.codegen.schedule.reduce_modes import FAST, ORDERED
 from tracecut.codegen.schedule.schedule import Blocks
 from tracecut.support.arrays import Ints
 from tracecut.support.lazy_kernels import compiled
-from tracecut.tracer.legality.access_patterns import DIRECT, INDIRECT, SCALAR, Array, Pattern
-from tracecut.tracer.loops.pointer_rotation import split
 from tracecut.tracer.runtime.binding import TYPES
 
+from .meeting_places import Meetings, SharedArray, meeting_places
 from .wavefronts import MAX_BLOCKS, meeting_blocks, wavefronts
 
 MIN_JOBS = 256
@@ -63,16 +62,6 @@ class Share:
     spans: tuple[Span, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
-class SharedArray:
-    """(jobs[i], records[i]): who touches which of the `size` records of an array that is written."""
-
-    array: int
-    jobs: npt.NDArray[np.int64]
-    records: npt.NDArray[np.int64]
-    size: int
-
-
 def whole(jobs: int) -> Share:
     """Everything in one block."""
     return Share(Blocks(np.array([0, jobs], np.int64), np.zeros(1, np.int32)))
@@ -87,6 +76,7 @@ def share_out(
     work: npt.NDArray[np.int64] | None = None,
     breaks: npt.NDArray[np.int64] | None = None,
     reduce: str = FAST,
+    meetings: Meetings | None = None,
 ) -> Share:
     """Cut the jobs of a region into blocks. O(pins). One block when they cannot be kept apart.
 
@@ -95,19 +85,19 @@ def share_out(
         threads: how many may take part; ordered blocks are the same for any number.
         work: int64 (jobs), what each job costs, by its number; None: all the same.
         breaks: positions in the order where little is shared, ascending: a block that nearly ends there ends there.
-        reduce: `fast` or `ordered`.
+        reduce: `fast` or `ordered`. meetings: of `meeting_places`, kept from one schedule of the plan to the next.
     """
     most = order.size // MIN_JOBS
     if most <= 1 or (reduce == FAST and threads <= 1):
         return whole(order.size)
-    met = _meeting_places(plan, region)
+    met = meeting_places(plan, region, meetings)
     if met is None:
         return whole(order.size)
     if not met:
         count = min(most, max(MAX_BLOCKS, threads) if reduce == FAST else MAX_BLOCKS)
         return Share(Blocks(chunk_ends(order, count, work, breaks), np.zeros(count, np.int32)))
     bounds = chunk_ends(order, min(MAX_BLOCKS, most), work, breaks)
-    places = [(item.jobs, item.records, item.size) for item in met]
+    places = [(item.touches, item.size) for item in met]
     waves = wavefronts(meeting_blocks(_block_of_job(order, bounds), places, bounds.size - 1))
     width = MIN_WIDTH if reduce == ORDERED else max(MIN_WIDTH, WIDTH_A_THREAD * threads)
     if waves.size >= width * (int(waves.max()) + 1):
@@ -118,7 +108,7 @@ def share_out(
     block = _block_of_job(order, bounds)
     tail = np.zeros(order.size, bool)
     for item in met:
-        tail |= _sharing(block, item.jobs, item.records, item.size)
+        tail |= _sharing(block, item)
     if tail.mean() <= MAX_TAIL:
         return _with_tail(order, bounds, tail)
     return _with_privates(plan, region, order, bounds, met)
@@ -138,7 +128,7 @@ def _few_blocks(
     slots = min(SLOTS, order.size // MIN_JOBS)
     share = _with_privates(plan, region, order, chunk_ends(order, slots, work), met)
     added = slots * sum(span.high[0] - span.low[0] for span in share.spans)
-    touched = 8 * sum(item.jobs.size for item in met)
+    touched = 8 * sum(item.accesses for item in met)
     return share if added <= touched else whole(order.size)
 
 
@@ -204,63 +194,19 @@ def _varies(plan: ScopePlan, key: str) -> bool:
     return len({access.object for access in plan.accesses.by_site[key] if access.runs}) > 1
 
 
-def _meeting_places(plan: ScopePlan, region: int) -> list[SharedArray] | None:
-    """What two jobs may both touch while one writes; None: not known."""
-    found = []
-    for use in plan.uses[region]:
-        array = plan.arrays[use.array]
-        for patterns in split(use.patterns):
-            if not any(pattern.access.site.writes for pattern in patterns) or _own_records(array, patterns, region):
-                continue
-            pairs = [_touched_records(plan, region, array, pattern) for pattern in patterns]
-            known = [pair for pair in pairs if pair is not None]
-            if len(known) < len(pairs):
-                return None
-            low, high = array.touched
-            jobs, records = (np.concatenate(column) for column in zip(*known, strict=True))
-            found.append(SharedArray(use.array, jobs, records - low, high - low))
-    return found
-
-
-def _own_records(array: Array, patterns: Sequence[Pattern], region: int) -> bool:
-    return (
-        array.stride > 0
-        and all(
-            pattern.kind == DIRECT and pattern.major is not None and pattern.major.data[0] == region
-            for pattern in patterns
-        )
-        and len({array.record(pattern) for pattern in patterns}) == 1
-    )
-
-
-def _touched_records(
-    plan: ScopePlan, region: int, array: Array, pattern: Pattern
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None:
-    if not array.stride or pattern.kind not in (DIRECT, INDIRECT, SCALAR):
-        return None
-    if pattern.kind == SCALAR:
-        return None
-    assert pattern.major is not None
-    values, valid = plan.accesses.values(pattern.major, pattern.access.site)
-    jobs = plan.accesses.evaluation.jobs(pattern.access.site.loop, region)
-    records = (values if pattern.step > 0 else -values) + array.record(pattern)
-    low, high = array.touched
-    valid = valid & (records >= low) & (records < high)
-    return jobs[valid], records[valid].astype(np.int64, copy=False)
-
-
-def _sharing(
-    block: Ints, jobs: npt.NDArray[np.int64], records: npt.NDArray[np.int64], size: int
-) -> npt.NDArray[np.bool_]:
+def _sharing(block: Ints, item: SharedArray) -> npt.NDArray[np.bool_]:
     """Jobs that touch a record which a job of another block touches too."""
-    owner = np.full(size, -1, np.int32)
+    owner = np.full(item.size, -1, np.int32)
     result = np.zeros(block.size, np.bool_)
-    _mark_sharing(block, jobs, records, owner, result)
+    for jobs, records in item.touches:
+        _mark_owners(block, jobs, records, owner)
+    for jobs, records in item.touches:
+        _mark_sharing(jobs, records, owner, result)
     return result
 
 
-@compiled("void(int32[:], int64[:], int64[:], int32[:], boolean[:])", cache=True, nogil=True)
-def _mark_sharing(block: Any, jobs: Any, records: Any, owner: Any, result: Any) -> None:
+@compiled(cache=True, nogil=True)
+def _mark_owners(block: Any, jobs: Any, records: Any, owner: Any) -> None:
     for item in range(jobs.size):
         record = records[item]
         mine = block[jobs[item]]
@@ -268,6 +214,10 @@ def _mark_sharing(block: Any, jobs: Any, records: Any, owner: Any, result: Any) 
             owner[record] = mine
         elif owner[record] != mine:
             owner[record] = -2
+
+
+@compiled(cache=True, nogil=True)
+def _mark_sharing(jobs: Any, records: Any, owner: Any, result: Any) -> None:
     for item in range(jobs.size):
         if owner[records[item]] == -2:
             result[jobs[item]] = True

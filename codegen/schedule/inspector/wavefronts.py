@@ -18,20 +18,22 @@ MAX_BLOCKS = 64  # one bit each: who touches a record is known from one word
 
 
 def meeting_blocks(
-    block: Ints, meetings: Sequence[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], int]], count: int
+    block: Ints, meetings: Sequence[tuple[Sequence[tuple[Ints, npt.NDArray[Any]]], int]], count: int
 ) -> npt.NDArray[np.uint64]:
     """uint64 (count): bit b of word a, whether blocks a and b both touch some record.
 
     Args:
         block: int32 (jobs), the block of each. count: of blocks, `MAX_BLOCKS` at most.
-        meetings: (jobs, records, size): jobs[i] touches record records[i] < size of an array that is written.
+        meetings: (touches, size) of each array that is written; touches: (jobs, records) arrays, jobs[i] touches
+            record records[i] < size.
 
     O(pins + records · blocks that meet there).
     """
     met = np.zeros(count, np.uint64)
-    for jobs, records, size in meetings:
+    for touches, size in meetings:
         touched = np.zeros(size, np.uint64)
-        _touch(block, jobs, records, touched)
+        for jobs, records in touches:
+            _touch(block, jobs, records, touched)
         _meet(touched, met)
     return met
 
@@ -47,7 +49,7 @@ def wavefronts(met: npt.NDArray[np.uint64]) -> Ints:
     return waves
 
 
-@compiled("void(int32[:], int64[:], int64[:], uint64[:])", cache=True, nogil=True)
+@compiled(cache=True, nogil=True)
 def _touch(block: Any, jobs: Any, records: Any, touched: Any) -> None:
     for item in range(jobs.size):
         touched[records[item]] |= np.uint64(1) << np.uint64(block[jobs[item]])

@@ -119,9 +119,10 @@ def test_a_good_order_is_tried_on_all_threads_before_others(
     assert best == ("own" if milliseconds < 1 else "original")
 
 
-def test_a_good_order_that_no_threads_can_share_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("note", [ALONE, "refused: sums that nearly cancel change"])
+def test_a_good_order_that_no_threads_can_share_is_left_alone(monkeypatch: pytest.MonkeyPatch, note: str) -> None:
     orders = Orders(monkeypatch, misses=1.1)
-    orders.note = ALONE
+    orders.note = note
     notes, best = orders.tune(threads=2)
     assert (orders.made, orders.looked, best) == (["own"], 0, "original")
     assert all(notes[name].startswith("not tried: the program's own order already") for name in "abc")
@@ -214,6 +215,35 @@ def test_where_an_order_gains_nothing_others_have_to_avoid_misses(
     monkeypatch.setattr(choose_order, "try_order", order)
     orders.tune()
     assert asked == ["", unless, unless]
+
+
+@pytest.mark.parametrize(
+    ("misses", "shared", "alone", "together", "threads", "found"),
+    [
+        ([3.0, 1.1], 0.01, 0.5, 0.3, 2, "a"),
+        ([3.0, 1.1], 0.01, None, 0.3, 2, "a"),
+        ([3.0, 1.1], 0.01, 0.5, None, 1, "a"),
+        ([3.0, 1.2], 0.01, 0.5, 0.3, 2, ""),  # of which more can be avoided
+        ([3.0, 1.1], 0.03, 0.5, 0.3, 2, ""),  # threads share much
+        ([3.0, 1.1], 0.01, 0.3, 0.5, 2, ""),  # threads gain nothing
+        ([3.0, 1.1], 0.01, 0.5, None, 2, ""),
+        ([], 0.01, 0.5, 0.3, 2, ""),  # not known
+        ([3.0, 1.1], 0.01, 0.95, 0.95, 2, "original"),
+    ],
+)
+def test_an_order_that_leaves_little_is_what_others_have_to_beat(
+    misses: list[float], shared: float, alone: float | None, together: float | None, threads: int, found: str
+) -> None:
+    candidates = [
+        choose_order.Candidate("original", region_ms=1.0),
+        choose_order.Candidate("a", region_ms=alone, region_all_ms=together, predicted=misses, shared=shared),
+        choose_order.Candidate("b", region_ms=0.7, predicted=[9.0, 9.0]),
+        choose_order.Candidate("c", note="failed"),
+    ]
+    if found == "original":
+        del candidates[2]
+    best = nothing_left.to_beat(candidates, 1.0, threads, 1.0)
+    assert ("" if best is None else best.method) == found
 
 
 @pytest.mark.parametrize(

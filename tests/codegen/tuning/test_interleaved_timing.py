@@ -107,6 +107,15 @@ def test_a_round_that_shortens_no_time_is_the_last(
     assert clock.asked == ["original", "rcm"] * rounds
 
 
+@pytest.mark.parametrize(("own", "rounds"), [(0.0, 1), (math.inf, 4)])
+def test_rounds_end_when_they_took_as_long_as_the_loop(
+    monkeypatch: pytest.MonkeyPatch, own: float, rounds: int
+) -> None:
+    clock = Clock(monkeypatch, {"original": {1: [6.0] * 9}, "rcm": {1: [6.0, 4.0, 3.0, 3.0]}})
+    look_again(SUBJECT, [candidate("original", 6.0), candidate("rcm", 5.0)], 8.0, own)
+    assert clock.asked == ["original", "rcm"] * rounds
+
+
 def test_one_that_has_no_rival_is_not_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock(monkeypatch, {})
     look_again(SUBJECT, [candidate("original", 9.0), candidate("rcm", 2.0), candidate("metis", None)], 8.0)

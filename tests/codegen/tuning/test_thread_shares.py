@@ -106,14 +106,17 @@ def test_placement_on_two_nodes(tmp_path: Path) -> None:
     files = cpus(4, package=1) | numa(0, "0,2", "10 21") | numa(1, "1,3", "21 10")
     root = tree(tmp_path, files)
     blocks = schedule([0, 10, 20, 30, 40], [0, 0, 0, 0])
-    found = thread_placement(chain(40), blocks, 4, range(4), root)
+    talk = thread_talk(chain(40), blocks)
+    found = thread_placement(chain(40), blocks, 4, range(4), talk, root)
     assert found["cpus"] == [0, 2, 1, 3] and found["nodes"] == [0, 0, 1, 1]
     assert found["remote_before"] == pytest.approx(3 / 44) and found["remote_after"] == pytest.approx(1 / 44)
-    assert thread_placement(chain(40), blocks, 1, range(4), root) == {}
+    assert thread_placement(chain(40), blocks, 1, range(4), talk, root) == {}
 
 
 def test_placement_on_one_node_predicts_nothing(tmp_path: Path) -> None:
-    found = thread_placement(chain(40), schedule([0, 20, 40], [0, 0]), 2, range(2), tree(tmp_path, cpus(2)))
+    blocks = schedule([0, 20, 40], [0, 0])
+    talk = thread_talk(chain(40), blocks)
+    found = thread_placement(chain(40), blocks, 2, range(2), talk, tree(tmp_path, cpus(2)))
     assert found["cpus"] == [0, 1] and "cannot matter" in found["remark"] and "remote_before" not in found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tracecut.tracer.capture.child import surely_fewer
+from tracecut.tracer.capture.snapshot import surely_fewer
 
 from ..legality.test_evaluate import LIVES, ROWS, int32, setting
 

@@ -15,9 +15,12 @@ from tracecut.tracer.loops.exits import counted_blocks
 from tracecut.tracer.loops.program import Analysis
 from tracecut.tracer.toolchain import clang
 from tracecut.tracer.toolchain.find_compilers import Compiler
+from tracecut.tracer.toolchain.flags import Flags
 from tracecut.tracer.toolchain.passes import parse
 
-from tracecut.pipeline.stages.capture import Traced, trace_program
+from tracecut.pipeline.stages.capture import Traced, hooked_loops, trace_program
+from tracecut.pipeline.stages.compile import compile_program
+from tracecut.pipeline.stages.settings import Settings
 
 from ...codegen.harness import Program, trace
 from ...waiting import HUNG
@@ -153,6 +156,40 @@ def test_instrumented_code_is_valid_and_complete(program: Program) -> None:
         assert f"call void @tc_loop_done(i32 {loop})" in text
     for name in ("malloc", "calloc"):
         assert f"@{name}(" not in text and f"@tc_{name}(" in text
+
+
+def test_counters_lie_apart_from_what_the_program_touches(program: Program) -> None:
+    """So that an inner loop counts in a register."""
+    text = traced_module(program.compiled.analysis, {})
+    ours = re.search(r"store i64 %tc.count0.n, ptr %tc.count0.p, align 8, !alias.scope (!\d+)\n", text)
+    assert ours is not None and re.search(rf"^{ours[1]} = !\{{!\d+\}}$", text, re.MULTILINE)
+    lines = [line for line in text.splitlines() if re.match(r"  (%\S+ = load|store) ", line)]
+    counting = [line for line in lines if "%tc.count" in line or "%tc.passed" in line]
+    assert counting and all(line.endswith(f", !alias.scope {ours[1]}") for line in counting)
+    rest = [line for line in lines if line not in counting]
+    assert rest and all(f", !noalias {ours[1]}" in line for line in rest)
+
+
+SHORT = """
+void touch(double *x, const int *at, int n) {
+  for (int t = 0; t < 3; t++) {
+    for (int i = 0; i < n; i++)
+      for (int k = 0; k < 3; k++) x[at[i] + k] += 1;
+    for (int k = 0; k < 7; k++) x[at[k]] = 0;
+  }
+}
+int main(void) { static double x[9]; static int at[9]; touch(x, at, 3); return 0; }
+"""
+
+
+def test_short_loops_have_hooks_around_others_alone(tmp_path: Path) -> None:
+    source = tmp_path / "short.c"
+    source.write_text(SHORT)
+    settings = Settings((str(source),), Flags(("-fno-unroll-loops", "-fno-inline")), min_jobs=8)
+    analysis = compile_program(settings, tmp_path).analysis
+    lines = {record.id: record.place.line for record in analysis.records}
+    assert sorted(lines[loop] for loop in hooked_loops(settings, analysis)) == [3, 4]
+    assert sorted(lines[loop] for loop in hooked_loops(replace(settings, min_jobs=3), analysis)) == [3, 4, 5, 6]
 
 
 def test_the_analysis_is_not_changed_by_it(program: Program) -> None:

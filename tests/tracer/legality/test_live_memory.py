@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tracecut.tracer.capture.snapshot import NEAR, Capture
 from tracecut.tracer.legality.live_memory import apart
 from tracecut.tracer.legality.memory import DTYPES, GLOBAL, HEAP, STACK, LiveBytes, Memory, Object, Table
+from tracecut.tracer.runtime.binding import support
 from tracecut.tracer.runtime.hook_slots import decode, named_numbers
 
 from ...codegen.harness import Program, trace
@@ -150,11 +151,13 @@ def test_live_bytes_are_read_where_they_are() -> None:
     data = np.arange(6, dtype=np.int64)
     base = data.ctypes.data
     table = apart(np.array([base + 16, base]), np.array([32, 16]), kinds_of("ab"), {})
-    live = LiveBytes(table)
+    live = LiveBytes(table, support().library)
     assert list(live) == [base, base + 16] and len(live) == 2
     data[2] = 77
     assert live[base].view(np.int64).tolist() == [0, 1] and live[base + 16].view(np.int64).tolist() == [77, 3, 4, 5]
     assert base + 8 not in live and base + 48 not in live
+    packed = live.packed(np.array([1]))
+    assert packed.bases.tolist() == [base + 16] and packed.data.view(np.int64).tolist() == [77, 3, 4, 5]
     memory = Memory(table, live)
     assert memory.read(base + 40, 8) == bytes([5, *[0] * 7]) and memory.read(base + 12, 8) is None
 

@@ -17,7 +17,7 @@ from tracecut.support.process.runner import Finished
 from tracecut.support.process.workers import ended_by_itself, phrase, run_hosted, tail_of
 from tracecut.tracer.capture.instrument import global_objects, hook_values, traced_module
 from tracecut.tracer.capture.request import CaptureRequest
-from tracecut.tracer.capture.snapshot import Profile
+from tracecut.tracer.capture.snapshot import Profile, surely_fewer
 from tracecut.tracer.capture.watch import seen_inputs, watcher, watching_environment
 from tracecut.tracer.legality.row_arenas import row_tables
 from tracecut.tracer.loops.exits import counted_blocks
@@ -51,13 +51,18 @@ def _counted(analysis: Analysis, loop: int) -> bool:
 
 
 def hooked_loops(settings: Settings, analysis: Analysis) -> list[int]:
-    """Loops that may be captured."""
-    return [
+    """Loops that may be captured, and those around them.
+
+    A short loop in which there is none is left alone: it may be entered millions of times.
+    """
+    found = [
         record.id
         for record in analysis.records
         if (record.indirect or ((settings.regular or settings.gpu is not None) and _counted(analysis, record.id)))
         and analysis.loop(record.id).preheader is not None
     ]
+    large = {loop for loop in found if not surely_fewer(analysis.nest(loop), {}, settings.min_jobs)}
+    return [loop for loop in found if large & analysis.nest(loop).inside(loop)]
 
 
 def trace_program(

@@ -18,8 +18,8 @@ Touches = list[tuple[int, int]]
 @given(st.integers(1, MAX_BLOCKS), st.lists(st.lists(st.tuples(st.integers(0, 99), st.integers(0, 19))), max_size=3))
 def test_blocks_that_meet_run_apart(count: int, arrays: list[Touches]) -> None:
     block = np.random.default_rng(count).integers(0, count, 100).astype(np.int32)
-    columns = [np.array(pairs, np.int64).reshape(-1, 2).T for pairs in arrays]
-    met = meeting_blocks(block, [(np.ascontiguousarray(a), np.ascontiguousarray(b), 20) for a, b in columns], count)
+    columns = [np.array(pairs, np.int32).reshape(-1, 2).T.copy() for pairs in arrays]
+    met = meeting_blocks(block, [([(a[:5], b[:5]), (a[5:], b[5:])], 20) for a, b in columns], count)
     expected = set()
     for pairs in arrays:
         for (job, record), (other, same) in itertools.product(pairs, pairs):
