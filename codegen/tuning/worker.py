@@ -302,6 +302,8 @@ class Worker:
         schedule = best.schedules[best.fastest]
         jobs = max(1, inspection.accesses.size(self.region) or 1)
         fastest = min(value for value in (best.region_ms, best.region_all_ms) if value is not None)
+        milliseconds = {"original": original.region_ms, "optimized": fastest}
+        milliseconds |= {"inspect": best.inspect_ms, "copy": best.copy_ms}
         first = int(self.spec["first_region"])
         regions = list(inspection.plan.uses)
         failures: list[str] = self.result["failures"]
@@ -318,13 +320,8 @@ class Worker:
             outlined=subject.outlined,
             schedule=schedule,
             key=self.secret,
-            costs={
-                "original": 1e6 * (original.region_ms or 0.0) / jobs,
-                "optimized": 1e6 * fastest / jobs,
-                "inspect": 1e6 * (best.inspect_ms or 0.0) / jobs,
-                "copy": 1e6 * (best.copy_ms or 0.0) / jobs,
-                "sweeps": self.entries.get(self.region, 1) / self.rounds,
-            },
+            costs={name: 1e6 * (ms or 0.0) / jobs for name, ms in milliseconds.items()}
+            | {"sweeps": self.entries.get(self.region, 1) / self.rounds},
             options={
                 "method": best.method,
                 "threads": count,
