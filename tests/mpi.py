@@ -14,7 +14,7 @@ from pathlib import Path
 from .waiting import HUNG
 
 BIN = Path(sys.executable).parent
-ENVIRONMENT = {**os.environ, "UCX_TLS": "self,sm"}
+ENVIRONMENT = {**os.environ, "UCX_TLS": "self,sm", "MPIR_CVAR_POLLS_BEFORE_YIELD": "0"}
 
 
 def run(size: int, *words: str, folder: Path) -> tuple[int, str, str]:
