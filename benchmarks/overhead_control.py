@@ -1,13 +1,15 @@
 """What a program pays and gains when its data differ from those of its schedule (SPAC §4, overhead control).
 
 Replayed: random sizes, sweeps and costs, on a clock that the benchmark sets; the decisions are those of `tracecut run`,
-which knows the costs of the run that it was made with, and not those of this one. Real, with `--programs`: samples that
-are optimized on one input run on another one; interleaved, medians of seconds.
+which knows the costs of the run that it was made with, and not those of this one. Real, with `--programs`: five
+programs that are optimized on one input run on others, on one thread, in turns: one numbered at random, where a new
+order pays, and one numbered well, where none does.
 
     python benchmarks/overhead_control.py --json benchmarks/results/overhead_control.json --programs
 
-Metrics: `seconds`, of the program; its peers are the original program, and the better one of never inspecting and of
-stopping for it at once, each known only afterwards.
+Metrics: `seconds`; of real programs those of the quickest run, and the median of the CPU seconds that the program's own
+process takes, which on an idle machine are its seconds. Peers: the original program (`native`; `never`: by `tracecut
+run`), and the better one of never inspecting and of stopping for it at once, each known only afterwards.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import random
 import statistics
 import subprocess
@@ -28,19 +31,26 @@ from rows import Row, write_rows
 from tracecut.codegen.runtime.coming_schedule import TRIED, calls_until_asked
 from tracecut.codegen.runtime.inspection_gain import why_not
 from tracecut.codegen.runtime.light_host import LOADING, PRICES
-from tracecut.support.process.beside import COPYING
 
 ROOT = Path(__file__).resolve().parent.parent
 CASES = 100
+WALL, CPU = "seconds, quickest", "cpu seconds of the program"
 LOAD = 0.5e9  # nanoseconds until the child has loaded what inspects
+COPYING = 0.4  # nanoseconds a byte of the program, that a child costs it: measured on a virtual machine
 ASK = 25e3  # nanoseconds of a question
 RECORD = 40  # bytes of data a job
-PROGRAMS = (
-    ("mesh_flux", ["--scale", "3", "--steps", "20"], ["--scale", "3", "--steps", "60", "--seed", "7"]),
-    ("mesh_flux", ["--scale", "3", "--steps", "20"], ["--scale", "3", "--steps", "4", "--seed", "7"]),
-    ("graph_heat", ["--scale", "20", "--steps", "30"], ["--scale", "20", "--steps", "150", "--seed", "7"]),
-    ("graph_heat", ["--scale", "20", "--steps", "30"], ["--scale", "20", "--steps", "8", "--seed", "7"]),
-    ("spmv_cg", ["--scale", "3", "--steps", "1"], ["--scale", "3", "--steps", "3", "--seed", "7"]),
+SAMPLES, TESTED = ROOT / "samples", ROOT / "tests" / "programs"
+PROGRAMS = (  # file, what it is optimized for, and what it runs on then: numbered at random, and well already
+    (
+        SAMPLES / "mesh_flux.c",
+        "--scale 3 --steps 20",
+        "--scale 3 --steps 30 --seed 7",
+        "--scale 3 --steps 80 --natural",
+    ),
+    (SAMPLES / "spmv_cg.c", "--scale 3 --steps 1", "--scale 3 --steps 4 --seed 7", "--scale 3 --steps 6 --natural"),
+    (TESTED / "fields_restrict.c", "1000 15", "990 20", "990 200 1"),
+    (TESTED / "mesh_upwind.c", "1000 30", "990 60", "990 250 1"),
+    (TESTED / "jacobi_arrays.cpp", "1000 200", "990 500", "990 1000 1"),
 )
 
 
@@ -122,33 +132,68 @@ def replayed(seed: int) -> list[Row]:
 
 
 def real(repeat: int) -> list[Row]:
+    """Each program in four ways, in turns: as it was, without inspections, stopped for one, and with one beside it."""
     rows = []
+    print("program and input: native, never, at once, ours; ours/native, ours/best of never and at once")
     with tempfile.TemporaryDirectory() as folder:
-        made: dict[tuple[str, ...], Path] = {}
-        for name, traced, words in PROGRAMS:
-            key = (name, *traced)
-            if key not in made:
-                made[key] = Path(folder) / f"{len(made)}"
-                command = ["optimize", f"{name}.c", "-o", str(made[key]), "--", *traced]
-                subprocess.run(tracecut(command), cwd=ROOT / "samples", check=True, stdout=subprocess.DEVNULL)
-            kinds = {"ours": [], "never": ["--original"]}
-            seconds: dict[str, list[float]] = {kind: [] for kind in kinds}
-            sweeps = {}
-            for _ in range(repeat):
-                for kind, options in kinds.items():
-                    counters = Path(folder) / "counters.json"
-                    given = ["run", str(made[key]), *options, "--counters", str(counters), "--", *words]
-                    start = time.perf_counter()
-                    subprocess.run(tracecut(given), cwd=ROOT / "samples", check=True, stdout=subprocess.DEVNULL)
-                    seconds[kind].append(time.perf_counter() - start)
-                    found = json.loads(counters.read_text())["regions"]
-                    sweeps[kind] = max((region["calls"], region["declined"]) for region in found.values())
-            value, peer = (statistics.median(seconds[kind]) for kind in kinds)
-            order = f"{' '.join(words)}; optimized for {' '.join(traced)}"
-            note = "{} sweeps in the new order, {} in the original one".format(*sweeps["ours"])
-            rows.append(Row(name, order, "seconds", value, "never", peer, note))
-            print(f"{name} {order}: {value:.2f} s, original {peer:.2f} s; {note}", flush=True)
+        for number, (path, traced, *inputs) in enumerate(PROGRAMS):
+            out = Path(folder) / str(number)
+            subprocess.run(
+                tracecut(["optimize", str(path), "-o", str(out), "--", *traced.split()]),
+                cwd=path.parent,
+                check=True,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            for words in inputs:
+                rows += _measured(path, out, traced, words, repeat, Path(folder))
     return rows
+
+
+def _measured(path: Path, out: Path, traced: str, words: str, repeat: int, folder: Path) -> list[Row]:
+    counters, given = folder / "counters.json", words.split()
+    runs = ["run", str(out), "--threads", "1", "--counters", str(counters)]
+    kinds = {
+        "native": [str(out / "program"), *given],
+        "never": tracecut([*runs, "--original", "--", *given]),
+        "at once": tracecut([*runs, "--", *given]),
+        "ours": tracecut([*runs, "--", *given]),
+    }
+    turns: list[dict[str, tuple[float, float]]] = []
+    allowed = sorted(os.sched_getaffinity(0))
+    for _ in range(repeat):
+        turns.append({})
+        for kind, command in kinds.items():
+            counters.unlink(missing_ok=True)
+            os.sched_setaffinity(0, allowed[:1] if kind == "at once" else allowed)  # a program on one CPU waits
+            turns[-1][kind] = _seconds(command, path.parent)
+        os.sched_setaffinity(0, allowed)
+    found = json.loads(counters.read_text())["regions"].values() if counters.exists() else []
+    sweeps = max(((region["calls"], region["declined"]) for region in found), default=(0, 0))
+    note = "{} sweeps in the new order, {} in the original one".format(*sweeps)
+    order = f"{words}; optimized for {traced}"
+    rows = []
+    for metric, place, choose in ((WALL, 0, min), (CPU, 1, statistics.median)):
+        taken = {kind: choose(turn[kind][place] for turn in turns) for kind in kinds}
+        ours, best = taken.pop("ours"), min(taken["never"], taken["at once"])
+        figures = " ".join(f"{value:.2f}" for value in (*taken.values(), ours))
+        ratios = f"{ours / taken['native']:.3f} {ours / best:.3f}"
+        print(f"{path.name} {words}, {metric}: {figures}; {ratios}; {note}", flush=True)
+        peers = {**taken, "best of never and at once": best}
+        rows += [Row(path.name, order, metric, ours, peer, value, note) for peer, value in peers.items()]
+    return rows
+
+
+def _seconds(command: list[str], folder: Path) -> tuple[float, float]:
+    """Seconds until a program has ended, and those of CPUs that it took itself, without its children."""
+    start = time.perf_counter()
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as program:
+        os.waitid(os.P_PID, program.pid, os.WEXITED | os.WNOWAIT)
+        taken = time.perf_counter() - start
+        fields = Path(f"/proc/{program.pid}/stat").read_text().rpartition(")")[2].split()
+    if program.returncode:
+        raise SystemExit(f"{' '.join(command)} ended with {program.returncode}")
+    return taken, (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def tracecut(words: list[str]) -> list[str]:
@@ -159,8 +204,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--programs", action="store_true", help="also run samples, for some minutes")
+    parser.add_argument("--repeat", type=int, default=5, help="runs of each program in each way, in turns")
+    parser.add_argument("--programs", action="store_true", help="also run five programs, for half an hour")
     options = parser.parse_args()
     rows = replayed(options.seed)
     for peer in ("never", "best of never and at once"):
