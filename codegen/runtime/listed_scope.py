@@ -60,6 +60,8 @@ class ListedScope:
         return math.inf if sweeps is None else float(sweeps)
 
     def too_few(self, raw: Sequence[int]) -> str:
-        """Why the sweeps of an entry do not pay for its copies, "" where they may."""
+        """Why the sweeps of an entry do not pay for its copies; "" where they may, as those that were traced did."""
         sweeps, needed = self.sweeps(raw), float(self.listed["pays_after"])
-        return "" if sweeps >= needed else f"its copies would pay after {needed:.3g} sweeps, {sweeps:.0f} are expected"
+        if sweeps >= min(needed, float(self.listed["costs"]["sweeps"])):
+            return ""
+        return f"its copies would pay after {needed:.3g} sweeps, {sweeps:.0f} are expected"

@@ -160,8 +160,8 @@ def first_look(file: ScopeFile, name: str, folder: Path) -> dict[str, Any]:
     `pointers`: recipes. `made`, `pointers_made`: where the numbers and the pointers come from, in words. `guard`: over
     these pointers; `complete` when that is all of it. `moved`: its objects that are permuted in place. `codes`: region
     → what its range function has to see, `members`: where the file's arrays lie. `talk`: the values that threads
-    exchange. `pays_after`: calls of the main region that pay for one exit. `costs`: nanoseconds a job. `tables`: of
-    pointers to rows (`saved_columns.py`).
+    exchange. `pays_after`: calls of the main region that pay for one exit. `costs`: nanoseconds a job, and
+    `sweeps` when traced. `tables`: of pointers to rows (`saved_columns.py`).
     """
     places = {name: place for place, (name, _) in enumerate(file.values)}
     nest, types = file.nest, dict(file.values)
@@ -189,7 +189,7 @@ def first_look(file: ScopeFile, name: str, folder: Path) -> dict[str, Any]:
         "main": file.main,
         "pays_after": file.pays_after,
         "single": bool(file.options["single"]),
-        "costs": {name: file.costs[name] for name in ("original", "optimized", "inspect", "copy")},
+        "costs": {name: file.costs[name] for name in ("original", "optimized", "inspect", "copy", "sweeps")},
         "method": str(file.options["method"]),
         "threads": int(file.options["threads"]),
         "talk": file.options.get("talk", {"parts": 1, "pairs": []}),

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 # The long options of all commands: one that a command does not have is an error, and is not passed to the compiler.
 _NAMES = (
-    "addresses arch budget check cycles device every exact exchange fail-if-no-gain fresh function gpu in-copy json k "
-    "kinds loop-budget loops machine max-instructions memory method opt original output quiet ranks reduce region seed "
-    "split start stdin stdout stop threads timed timeout totals verbose weights whole"
+    "addresses arch budget check cycles device every exact fail-if-no-gain fresh function gpu in-copy json k "
+    "kinds loop-budget loops machine max-instructions memory method opt original output quiet reduce region seed "
+    "start stdin stdout stop threads timed timeout totals verbose weights whole"
 )
 OPTIONS = frozenset(f"--{name}" for name in _NAMES.split())
 

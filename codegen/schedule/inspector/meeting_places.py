@@ -84,8 +84,10 @@ def _own_records(array: Array, patterns: Sequence[Pattern], region: int) -> bool
 
 def _same_records(array: Array, pattern: Pattern) -> object:
     """What accesses have in common that touch the same records in the same iterations."""
-    site, record = pattern.access.site, array.record(pattern) if array.stride else None
-    return pattern.kind, pattern.major, pattern.step > 0, record, site.loop, site.reach
+    if not array.stride or pattern.kind not in (DIRECT, INDIRECT):  # not known
+        return id(pattern)
+    site = pattern.access.site
+    return pattern.kind, pattern.major, pattern.step > 0, array.record(pattern), site.loop, site.reach
 
 
 def _touches(plan: ScopePlan, region: int, array: Array, pattern: Pattern) -> tuple[Touches, int] | None:
