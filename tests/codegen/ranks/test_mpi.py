@@ -17,7 +17,7 @@ from ... import mpi
 PROGRAM = Path(__file__).with_name("mpi_program.py")
 
 
-@pytest.mark.parametrize("size", [pytest.param(1, marks=pytest.mark.long), 2, 4])
+@pytest.mark.parametrize("size", [*(pytest.param(size, marks=pytest.mark.long) for size in (1, 4)), 2])
 def test_all_splits_and_algorithms(size: int, tmp_path: Path) -> None:
     code, out, err = mpi.run(size, str(PROGRAM), folder=tmp_path)
     assert (code, err) == (0, "")
