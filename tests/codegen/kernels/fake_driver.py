@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from typing import Any
 
 import numpy as np
+import pytest
+from tracecut.codegen.devices import driver_backend
 from tracecut.codegen.emulation.run_kernel import Within, run_kernel
 from tracecut.codegen.kernels.kernel import Address
 
@@ -149,3 +152,11 @@ class FakeDriver:
         ):
             run_kernel(self.kernel.ir, self.kernel.name, given, blocks, threads, shared)
         return 0
+
+
+def in_place(monkeypatch: pytest.MonkeyPatch, kernel: Any, **options: Any) -> FakeDriver:
+    """A made-up driver in the place of the library, on a machine without cupy."""
+    fake = FakeDriver(kernel, **options)
+    monkeypatch.setitem(sys.modules, "cupy", None)  # type: ignore[arg-type]
+    monkeypatch.setattr(driver_backend.ctypes, "CDLL", lambda name: {driver_backend.LIBRARY: fake}[name])
+    return fake

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from tracecut.codegen.devices import driver_backend
 from tracecut.codegen.devices.cupy_backend import CupyBackend
 from tracecut.codegen.kernels.kernel import Kernel
 from tracecut.codegen.kernels.make_region_kernel import make_region_kernel
@@ -18,7 +17,7 @@ from tracecut.support.errors import ArgumentError, KernelError
 
 from ..devices.capsules import Producer
 from ..harness import Inspected
-from .fake_driver import APART, FakeDriver
+from .fake_driver import APART, FakeDriver, in_place
 from .running import source_of
 from .test_kernel_file import kernel as by_hand
 
@@ -29,14 +28,7 @@ EXPECTED = [*range(8), *range(16, 32, 2)]
 @pytest.fixture
 def card(monkeypatch: pytest.MonkeyPatch) -> Callable[[Kernel], FakeDriver]:
     """Puts a made-up driver in the place of the library, on a machine without cupy."""
-
-    def put(made: Kernel, **options: Any) -> FakeDriver:
-        fake = FakeDriver(made, **options)
-        monkeypatch.setitem(sys.modules, "cupy", None)  # type: ignore[arg-type]
-        monkeypatch.setattr(driver_backend.ctypes, "CDLL", lambda name: {driver_backend.LIBRARY: fake}[name])
-        return fake
-
-    return put
+    return partial(in_place, monkeypatch)
 
 
 def numbers() -> Any:
@@ -199,7 +191,7 @@ def test_cupy_sees_memory_of_others_where_it_lies() -> None:
             return self
 
         def __exit__(self, *_: object) -> None:
-            pass
+            said.append("left")
 
         def synchronize(self) -> None:
             said.append("waited")
@@ -209,4 +201,4 @@ def test_cupy_sees_memory_of_others_where_it_lies() -> None:
     )
     cupy = SimpleNamespace(cuda=cuda, ndarray=lambda *given: given)
     array = CupyBackend(cupy).borrow(1, 1 << 40, 24)
-    assert array == ((24,), np.uint8, ((1 << 40, 24, None, 1), 0)) and said == [1, "waited"]
+    assert array == ((24,), np.uint8, ((1 << 40, 24, None, 1), 0)) and said == [1, "waited", "left"]

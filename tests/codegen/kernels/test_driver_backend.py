@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import gc
-import sys
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
-from tracecut.codegen.devices import driver_backend
 from tracecut.codegen.devices.device import open_device
-from tracecut.codegen.kernels.kernel import Address, Kernel
+from tracecut.codegen.kernels.kernel import Address
 from tracecut.codegen.kernels.make_region_kernel import make_region_kernel
 from tracecut.codegen.ptx.module import Parameter
 from tracecut.support.errors import KernelError, ToolchainError
 
 from ..harness import Inspected
-from .fake_driver import FakeDriver
+from .fake_driver import FakeDriver, in_place
 from .running import source_of
 from .test_kernel_file import kernel as by_hand
 
@@ -28,14 +27,7 @@ Catalogue = Callable[[str], dict[str, Inspected | str]]
 @pytest.fixture
 def install(monkeypatch: pytest.MonkeyPatch) -> Callable[..., FakeDriver]:
     """Puts a made-up driver in the place of the library, on a machine without cupy."""
-
-    def put(made: Kernel, **options: Any) -> FakeDriver:
-        fake = FakeDriver(made, **options)
-        monkeypatch.setitem(sys.modules, "cupy", None)  # type: ignore[arg-type]
-        monkeypatch.setattr(driver_backend.ctypes, "CDLL", lambda name: {driver_backend.LIBRARY: fake}[name])
-        return fake
-
-    return put
+    return partial(in_place, monkeypatch)
 
 
 def test_it_leaves_what_a_run_on_the_cpu_leaves(inspected: Catalogue, install: Callable[..., FakeDriver]) -> None:
