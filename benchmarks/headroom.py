@@ -41,6 +41,7 @@ STEPS = {  # five seconds or so where the data are numbered at random
     "cg_restarts.c": 10,
     "cloth.cpp": 70,
     "features_mean.cpp": 50,
+    "features_pointed.c": 40,
     "fem_assembly.c": 7,
     "fields_restrict.c": 15,
     "gathers_transform.cpp": 100,

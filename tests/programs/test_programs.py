@@ -26,6 +26,7 @@ EXITS = {  # how many parts run seldom; where that is said by the last word: fur
     "cg_restarts": (0, []),
     "cloth": (0, []),
     "features_mean": (0, []),
+    "features_pointed": (0, ["1", "8"]),
     "fem_assembly": (0, []),
     "fields_restrict": (0, []),
     "gathers_transform": (0, []),

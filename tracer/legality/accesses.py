@@ -161,7 +161,8 @@ class Accesses:
         known = np.broadcast_to(found.known, domain.size)
         data = np.broadcast_to(found.data, domain.size)
         inside = (data >= access.object.base) & (data + access.width <= access.object.end)
-        if not np.all(known | ~mask | self._unreadable(access)):
+        missing = mask & ~known
+        if missing.any() and np.any(missing & ~self._unreadable(access)):
             return None
         return data, mask & known & inside
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
+import numpy.typing as npt
 from tracecut.ir.loops.expressions import walk_all
 from tracecut.support.errors import UnsupportedError
 
@@ -12,6 +13,7 @@ from .accesses import Access, Accesses
 from .row_columns import Vector
 
 CHUNK = 1 << 12  # rows
+GRAIN = 16  # bytes; every row of an arena begins at a multiple of them
 
 
 def used_parts(accesses: Accesses) -> dict[str, Vector]:
@@ -21,10 +23,11 @@ def used_parts(accesses: Accesses) -> dict[str, Vector]:
     """
     found: dict[str, Vector] = {}
     for item, starts in accesses.memory.rows.arenas.items():
-        used = np.zeros(starts.size - 1, np.int64)
+        used, sizes = np.zeros(starts.size - 1, np.int64), np.diff(starts)
+        owner = np.repeat(np.arange(sizes.size, dtype=np.int32), sizes // GRAIN)
         for access in accesses.all():
-            if access.object == item and access.runs:
-                np.maximum(used, _reach(accesses, access, starts), out=used)
+            if access.object == item and access.runs and not np.array_equal(used, sizes):
+                _reach(accesses, access, starts, owner, used)
         data = accesses.memory.bytes_of(item)
         assert data is not None
         whole = data.copy()
@@ -38,17 +41,21 @@ def used_parts(accesses: Accesses) -> dict[str, Vector]:
     return found
 
 
-def _reach(accesses: Accesses, access: Access, starts: Vector) -> Vector:
-    """Bytes of each row up to the last one that an access touches; all of them where that is not known."""
+def _reach(accesses: Accesses, access: Access, starts: Vector, owner: npt.NDArray[np.int32], used: Vector) -> None:
+    """Raise `used` to the bytes of each row up to the last one that an access touches; to all where none is known.
+
+    `owner`: the row of every grain behind the first row's start.
+    """
     found = accesses.addresses(access)
     if found is None or access.object is None:
-        return np.diff(starts)
+        used[:] = np.diff(starts)
+        return
     addresses, runs = found
-    places = (addresses - access.object.base)[runs]
-    rows = np.searchsorted(starts, places, side="right") - 1
-    reach = np.zeros(starts.size - 1, np.int64)
-    np.maximum.at(reach, rows, places + access.width - starts[rows])
-    return reach
+    places = addresses if runs.all() else addresses[runs]
+    places = places - (access.object.base + int(starts[0]))
+    places = places if places.min(initial=0) >= 0 else places[places >= 0]  # without those of no row (`_check_inside`)
+    rows = owner[places // GRAIN]
+    np.maximum.at(used, rows, places + (access.width + int(starts[0])) - starts[rows])
 
 
 def check_rows(accesses: Accesses) -> None:

@@ -52,8 +52,11 @@ def record_units(
         )
         if not rows.size:
             continue
-        inside = np.unique(pointers - known.bases[rows])
-        sizes = known.sizes[np.unique(rows)]
+        inside = pointers - known.bases[rows]
+        inside = np.unique(inside) if inside.any() else inside[:1]
+        named = np.zeros(len(known), np.bool_)
+        named[rows] = True
+        sizes = known.sizes[named]
         size = int(np.gcd.reduce(inside)) or -(-int(sizes.max()) // 16) * 16
         if size % table.unit == 0 and math.lcm(16, size) * sizes.size <= PADDED * int(sizes.sum()) + 16 * sizes.size:
             found[table.arena] = size

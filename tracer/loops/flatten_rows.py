@@ -39,7 +39,8 @@ class RowTable:
         loads: names of the loads of these numbers.
         pairs: numbers that are compared or subtracted: both are of one row, in each iteration.
         written: whether rows are written too. records: whether a row is better taken for one record, which may be
-            moved, than for a piece of an array: it is written, or reached at constant distances alone.
+            moved, than for a piece of an array: it is written, picked by an index that is loaded, or reached at
+            constant distances alone.
     """
 
     function: str
@@ -150,7 +151,8 @@ class _Rows:
                 arena = f"{ARENA}{first + len(found)}"
                 written = bool(self.written & set(names))
                 made = RowTable(self.view.function.name, arena, unit or 1, loads, tuple(dict.fromkeys(pairs)), written)
-                found.append(replace(made, records=written or not unit))
+                gathered = any(_is_picked(nodes[name]) for name in names if name in nodes)
+                found.append(replace(made, records=written or gathered or not unit))
         return found
 
     def _varying(self) -> dict[str, Expr]:
@@ -295,3 +297,8 @@ class _Rows:
 
 def _trips(nest: Nest) -> list[Expr]:
     return [info.trip for info in nest.loops.values() if info.trip is not None]
+
+
+def _is_picked(pointer: Expr) -> bool:
+    """Whether an index that is loaded says where a pointer is loaded from."""
+    return any(node.kind == "load" and node.data[1] != "ptr" and node.has("counter") for node in pointer.args[0].walk())

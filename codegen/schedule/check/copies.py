@@ -13,7 +13,7 @@ from tracecut.support.errors import ScheduleError
 from tracecut.tracer.legality.accesses import Access, Accesses
 from tracecut.tracer.legality.memory import Object
 
-from .numbering import first_record, renumbered
+from .numbering import first_record, in_same_order, renumbered
 
 
 def check_copies(
@@ -47,11 +47,12 @@ def check_copies(
         place = f"the copy that is read at {access.site.place}"
         if access.site.writes or access.form is None or objects[copy.object] is not access.object:
             raise ScheduleError(f"{place} is of something else, or written")
-        if not _fits(region, objects, accesses, access, copy, pieces):
+        if not _fits(schedule, region, objects, accesses, access, copy, pieces):
             raise ScheduleError(f"{place} ({copy.mode}) does not hold its records")
 
 
 def _fits(
+    schedule: Schedule,
     region: RegionSchedule,
     objects: Sequence[Object],
     accesses: Accesses,
@@ -67,9 +68,12 @@ def _fits(
         covered = low <= access.low and access.high <= low + copy.stride * copy.count
         return covered and not any(_is_new(region, objects, accesses, atom) for atom in loads)  # and by old numbers
     if copy.mode == "spaced":
-        if own or len(loads) != 1 or access.form.terms[loads[0]] != copy.stride:
+        picks = own + loads
+        if len(picks) != 1 or access.form.terms[picks[0]] != copy.stride:
             return False
-        start = first_record(accesses, access, loads[0], copy) - copy.shift
+        start = first_record(accesses, access, picks[0], copy) - copy.shift
+        if own:
+            return in_same_order(schedule, region, copy, start, copy.stride)
         index = accesses.by_site[str(loads[0].data[0])]
         return len(index) == 1 and renumbered(region, objects, copy.space, start, index[0])
     if copy.mode == "segment":

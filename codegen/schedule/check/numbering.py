@@ -38,7 +38,7 @@ def check_numbers(
                 done.add(key)
                 where = f"region {region.region} at {access.site.place}"
                 own = atom.kind == "counter" and atom.data[0] == region.region
-                if own and not _same_order(schedule, region, move, start, step):
+                if own and not in_same_order(schedule, region, move, start, step):
                     raise ScheduleError(f"the data of {where} are not in the order of its jobs")
                 if atom.kind != "load":
                     continue
@@ -59,7 +59,8 @@ def first_record(accesses: Accesses, access: Access, atom: Expr, move: Move | Co
     return first // move.stride
 
 
-def _same_order(schedule: Schedule, region: RegionSchedule, move: Move, start: int, step: int) -> bool:
+def in_same_order(schedule: Schedule, region: RegionSchedule, move: Move | Copy, start: int, step: int) -> bool:
+    """Whether the records of a space that the jobs of a region are for are in the order of the jobs."""
     space = schedule.spaces[move.space]
     first = start - space.low
     piece = space.order[max(first, 0) : first + region.jobs.size]

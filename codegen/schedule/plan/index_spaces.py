@@ -11,7 +11,6 @@ from collections.abc import Hashable, Mapping
 from dataclasses import replace
 
 from tracecut.ir.loops.nest import Fill
-from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.legality.access_patterns import DIRECT, INDIRECT, OTHER, RANGE, SCALAR, SEGMENT, Array, Pattern
 from tracecut.tracer.legality.accesses import Accesses
 
@@ -19,6 +18,7 @@ from .access_modes import find_uses, holds_anywhere
 from .offset_union_find import Shifts
 from .order_free_loops import Companion, examine
 from .own_indices import renumbers_in_place
+from .row_copies import as_they_are, follows_jobs
 from .scope_facts import Facts, block_ends, find_facts, other_end
 from .scope_plan import Field, RegionUse, ScopePlan, Space
 
@@ -272,15 +272,17 @@ class _Planner:
 
         A copy has one numbering: where an index of it cannot follow, none of them may change.
         """
-        for found in uses.values():
+        for region, found in uses.items():
             for use in found:
-                if use.mode != "plain" or not self.facts.is_index_copy(use.array):
+                tied = follows_jobs(self.facts, region, use)
+                if (use.mode != "plain" and not tied) or not self.facts.is_index_copy(use.array):
                     continue
                 array = self.arrays[use.array]
                 for pattern in use.patterns:
                     name = self.facts.field_of(pattern)
-                    good = pattern.kind == INDIRECT and name is not None and pattern.step > 0
-                    if not good or not links.relate(("copy", use.array), ("field", name), array.record(pattern)):
+                    picks = ("jobs", region) if tied and pattern.kind == DIRECT else ("field", name)
+                    good = tied or (pattern.kind == INDIRECT and name is not None and pattern.step > 0)
+                    if not good or not links.relate(("copy", use.array), picks, array.record(pattern)):
                         self._freeze(use)
                         break
 
@@ -297,7 +299,12 @@ class _Planner:
         nodes: list[Hashable] = [("array", place) for place in moved]
         nodes += [("field", item) for item in dict.fromkeys(self.facts.fields.values())]
         nodes += [("jobs", region) for region in self.facts.regions if region in self.facts.movable]
-        copied = [use.array for found in uses.values() for use in found if use.mode == "plain"]
+        copied = [
+            use.array
+            for region, found in uses.items()
+            for use in found
+            if use.mode == "plain" or follows_jobs(self.facts, region, use)
+        ]
         nodes += [("copy", place) for place in dict.fromkeys(copied) if self.facts.is_index_copy(place)]
         spaces: list[Space] = []
         for members in links.classes(nodes).values():
@@ -345,9 +352,10 @@ class _Planner:
         """A renumbered index is read from copies alone, by every region that reads it; or it moves with its record."""
         if renumbers_in_place(self.facts, found, moved):
             return
-        for members in uses.values():
+        for region, members in uses.items():
             for use in members:
-                if use.array == found.array and use.mode not in ("direct", "segment", "plain"):
+                copied = use.mode in ("direct", "segment", "plain") or follows_jobs(self.facts, region, use)
+                if use.array == found.array and not copied:
                     self.facts.frozen.add(found)
         if not self.facts.is_index_copy(found.array):
             self.facts.frozen.add(found)
@@ -365,6 +373,8 @@ class _Planner:
                 mode = use.mode
                 if use.array in moved:
                     mode = "moved"
+                elif mode == "old" and use.array in spaced and follows_jobs(self.facts, region, use):
+                    mode = "spaced"
                 elif mode == "plain":
                     mode = "spaced" if use.array in spaced else ("plain" if use.array in indices else "old")
                 elif mode in ("direct", "segment", "offsets") and region not in self.facts.movable:
@@ -373,20 +383,9 @@ class _Planner:
                     mode = "old"  # indices of other loops, which it needs as they are
                 item = self.arrays[use.array].object
                 if mode == "old" and item in self.accesses.memory.rows and item not in self.facts.records:
-                    mode = self._copied(region, use)
+                    mode = as_they_are(self.facts, region, use)
                 result[region].append(RegionUse(use.array, mode, use.patterns, use.segments))
         return result
 
     def _reads_index(self, use: RegionUse) -> bool:
         return any(pattern.access.site.key in self.facts.fields for pattern in use.patterns)
-
-    def _copied(self, region: int, use: RegionUse) -> str:
-        """Mode of rows behind pointers, or of their numbers, of which there is only a copy."""
-        kinds = {pattern.kind for pattern in use.patterns}
-        as_it_is = self.arrays[use.array].stride and (
-            kinds <= {INDIRECT, SEGMENT} or kinds == {DIRECT} or region not in self.facts.movable
-        )
-        if not as_it_is or self.arrays[use.array].written:
-            place = use.patterns[0].access.site.place.told
-            raise UnsupportedError(f"rows behind pointers are reached in several ways at {place}")
-        return "plain"

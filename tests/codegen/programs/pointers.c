@@ -202,6 +202,75 @@ SHAPE pieces_in_records(void) /* numbers in place of pointers */
     show("pieces_in_records", y, JOBS);
 }
 
+static long **points_of(void)
+{
+    long **made = malloc((DATA + 1) * sizeof *made);
+    for (int v = 0; v <= DATA; v++)
+        made[v] = longs(3, 100);
+    return made;
+}
+
+SHAPE own_and_others(void) /* rows that are gathered, beside the iteration's own */
+{
+    int *rp = offsets(DATA, 6), *near = ints(rp[DATA], DATA);
+    long **point = points_of(), *y = longs(DATA, 9);
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int v = 0; v < DATA; v++) { // @own_and_others
+            long s = y[v] & 7;
+            for (int j = rp[v]; j < rp[v + 1]; j++)
+                for (int k = 0; k < 3; k++)
+                    s += (point[near[j]][k] - point[v][k]) ^ k;
+            y[v] = s;
+        }
+    }
+    show("own_and_others", y, DATA);
+}
+
+SHAPE next_and_others(void) /* the next one's own */
+{
+    int *rp = offsets(DATA, 6), *near = ints(rp[DATA], DATA);
+    long **point = points_of(), *y = longs(DATA, 9);
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int v = 0; v < DATA; v++) { // @next_and_others
+            long s = y[v] & 7;
+            for (int j = rp[v]; j < rp[v + 1]; j++)
+                s += point[near[j]][0] ^ point[v + 1][1];
+            y[v] = s;
+        }
+    }
+    show("next_and_others", y, DATA);
+}
+
+SHAPE two_and_others(void) /* one's own and the next one's: no order of the rows is that of the iterations */
+{
+    int *rp = offsets(DATA, 6), *near = ints(rp[DATA], DATA);
+    long **point = points_of(), *y = longs(DATA, 9);
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int v = 0; v < DATA; v++) { // @two_and_others
+            long s = y[v] & 7;
+            for (int j = rp[v]; j < rp[v + 1]; j++)
+                s += (point[near[j]][0] ^ point[v][1]) + point[v + 1][2];
+            y[v] = s;
+        }
+    }
+    show("two_and_others", y, DATA);
+}
+
+SHAPE down_and_others(void)
+{
+    int *rp = offsets(DATA, 6), *near = ints(rp[DATA], DATA);
+    long **point = points_of(), *y = longs(DATA, 9);
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int v = DATA - 1; v >= 0; v--) { // @down_and_others
+            long s = y[v] & 7;
+            for (int j = rp[v]; j < rp[v + 1]; j++)
+                s += point[near[j]][0] ^ point[v][1];
+            y[v] = s;
+        }
+    }
+    show("down_and_others", y, DATA);
+}
+
 int main(void)
 {
     allocated();
@@ -213,5 +282,9 @@ int main(void)
     twice();
     points();
     pieces_in_records();
+    own_and_others();
+    next_and_others();
+    two_and_others();
+    down_and_others();
     return 0;
 }

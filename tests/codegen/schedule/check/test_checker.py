@@ -35,6 +35,8 @@ SHAPES = [
     ("pointers", "allocated"),
     ("pointers", "lists"),
     ("pointers", "pieces_in_records"),
+    ("pointers", "own_and_others"),
+    ("pointers", "next_and_others"),
 ]
 Change = Callable[[Inspected, Schedule, int, int], Schedule | None]
 
