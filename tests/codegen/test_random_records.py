@@ -17,7 +17,7 @@ def check(seed: int, folder: Path) -> int:
 
 
 def test_random_programs(tmp_path: Path, few_jobs_a_thread: None) -> None:
-    assert sum(check(seed, tmp_path / str(seed)) for seed in range(3)) >= 4
+    assert sum(check(seed, tmp_path / str(seed)) for seed in range(2)) >= 2
 
 
 @pytest.mark.long

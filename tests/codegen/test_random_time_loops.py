@@ -50,10 +50,10 @@ def check(seed: int, folder: Path) -> tuple[int, int]:
 
 def test_random_programs(tmp_path: Path, few_jobs_a_thread: None) -> None:
     counts = []
-    for seed in range(4):
+    for seed in range(2):
         counts.append(check(seed, tmp_path / str(seed)))
     used, several = (sum(part) for part in zip(*counts, strict=True))
-    assert used >= 8 and several >= 2
+    assert used >= 4 and several >= 1
 
 
 @pytest.mark.long

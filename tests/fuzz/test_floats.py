@@ -10,7 +10,9 @@ from .float_programs import floating_source
 from .floats import FLAG_SETS, check_file
 
 
-@pytest.mark.parametrize("line", FLAG_SETS)
+@pytest.mark.parametrize(
+    "line", [pytest.param(line, marks=pytest.mark.long) if line in ("", "-O2") else line for line in FLAG_SETS]
+)
 def test_every_build_gives_the_same_bits(line: str, tmp_path: Path) -> None:
     found = check_file(floating_source(0, 3, 3), line, tmp_path)
     assert found.schedules == 3 and found.wrong == ()

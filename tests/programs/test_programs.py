@@ -122,9 +122,10 @@ def widest(subject: Program, *, stays: bool = False) -> Inspected:
 
 # In the shape of another one that always runs.
 LONG = frozenset(
-    "blocks_one_based.c features_mean.cpp fields_restrict.c gathers_transform.cpp lattice_streaming.c mesh_dump_text.c "
-    "mesh_functions.cpp mesh_growing.c mesh_logs.cpp mesh_temporaries.cpp pagerank_vectors.cpp points_structs.c "
-    "rows_sliced.c tets_matrix_free.c".split()
+    "blocks_one_based.c features_mean.cpp fields_restrict.c gathers_transform.cpp lattice_streaming.c "
+    "mesh_dump_text.c mesh_functions.cpp mesh_growing.c mesh_local.c mesh_logs.cpp mesh_refined.c "
+    "mesh_temporaries.cpp nodes_near.c observers.c pagerank_vectors.cpp points_structs.c rows_counted.c "
+    "rows_ended.c rows_sliced.c tets_matrix_free.c".split()
 )
 
 

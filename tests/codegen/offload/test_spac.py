@@ -72,7 +72,13 @@ def inspected(name: str, folder: Path) -> Inspected:
     raise AssertionError(why)
 
 
-@pytest.mark.parametrize("name", SUBJECTS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.long) if name in ("cfd_elements", "spmv_rows") else name
+        for name in SUBJECTS
+    ],
+)
 def test_on_the_card_it_prints_what_it_prints(name: str, tmp_path: Path) -> None:
     """With the arguments that it was optimized for, more steps, and others."""
     item, subject = inspected(name, tmp_path), SUBJECTS[name]

@@ -92,7 +92,11 @@ def test_the_graph_of_the_traced_run(case: Callable[[Path, str], Case], source: 
     assert own.built.ending.complete and own.built.ending.lost == 0
 
 
-@pytest.mark.parametrize("source", PROGRAMS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "source",
+    [pytest.param(path, marks=pytest.mark.long) if path.stem == "unions" else path for path in PROGRAMS],
+    ids=lambda path: path.stem,
+)
 def test_a_graph_does_not_depend_on_addresses_nor_on_chunks(
     case: Callable[[Path, str], Case], source: Path, tmp_path: Path
 ) -> None:
