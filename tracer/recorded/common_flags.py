@@ -16,8 +16,13 @@ _BEGINNINGS = ("-I", "-D", "-U", "-isystem", "-iquote", "-idirafter")
 
 
 def recorded_words(words: Sequence[str]) -> list[str]:
-    """The options of a line that matter to a unit: one that goes into a shared library is compiled like any other."""
-    return [word for word in words if word != "-shared"]
+    """The options of a line that matter to a unit.
+
+    One that goes into a shared library is compiled like any other, and what the user's compiler did not take for an
+    error is none.
+    """
+    strict = ("-Werror", "-pedantic-errors")
+    return [word for word in words if word not in ("-shared", *strict) and not word.startswith("-Werror=")]
 
 
 def unit_flags(unit: Unit) -> Flags:

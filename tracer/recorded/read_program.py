@@ -46,6 +46,8 @@ def read_program(path: Path) -> Program:
     folders, libraries = _libraries(flags, link)
     said = tuple(f"{unit.source}: taken as it was compiled, {unit.why}" for unit in refused)
     kept = [unit for unit in units if unit.text]
+    if not kept:
+        raise SourceError(f"{path}: none of its sources can be read; {refused[0].source}: {refused[0].why}")
     made = replace(flags, objects=plain, library_folders=folders, libraries=libraries, remarks=said)
     return Program(tuple(kept), common_flags(kept, made))
 

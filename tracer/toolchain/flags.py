@@ -15,6 +15,8 @@ from pathlib import Path
 from tracecut.support.errors import SourceError, UsageError
 from tracecut.support.file_kinds import is_folder
 
+from .gcc_options import ONLY_GCC
+
 C_SUFFIXES = {".c", ".i"}
 CXX_SUFFIXES = {".cpp", ".cc", ".cxx", ".c++", ".cp", ".C", ".CPP", ".ii"}
 IR_SUFFIXES = {".ll", ".bc"}
@@ -53,6 +55,7 @@ _DROPPED_PATTERNS = {
     r"-?-save-temps(=.*)?": "tracecut writes into its own folders only",
     r"-f(no-)?(lto|fat-lto-objects|use-linker-plugin)(=.*)?|-fuse-ld=.*": "the linker is tracecut's own",
     r"-Wl,.*": "the linker is tracecut's own",
+    ONLY_GCC.pattern: "",
     r"-o.+": _DROPPED_WITH_VALUE["-o"],
 }
 _RELAXED = (

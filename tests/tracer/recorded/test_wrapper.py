@@ -103,6 +103,22 @@ def test_what_clang_refuses_is_compiled_plainly_and_said(project: Path) -> None:
     assert any("gcc only" in remark for remark in program.flags.remarks)
 
 
+def test_warnings_of_another_compiler_are_no_errors(project: Path) -> None:
+    Path("main.c").write_text(MAIN.replace("    int n", "    double self = self;\n    int n"))
+    strict = "-Werror=uninitialized -Werror=parentheses -pedantic-errors"
+    assert cc(f"-O2 -Wall -Wno-all -Werror {strict} -DWEIGHT=1.0 main.c total.c -o prog") == 0
+    program = read_program(Path("prog"))
+    assert [unit.why for unit in program.units] == ["", ""]
+    assert program.flags.compile == ("-Wall", "-Wno-all", "-O2")
+
+
+def test_a_program_of_which_nothing_can_be_read_says_why(project: Path) -> None:
+    assert cc("-fplan9-extensions -DWEIGHT=1.0 -c main.c") == cc("-mpc64 -c total.c") == 0
+    assert cc("main.o total.o -o prog") == 0
+    with pytest.raises(SourceError, match=r"^prog: none of its sources can be read; main.c: .*-fplan9-extensions"):
+        read_program(Path("prog"))
+
+
 def test_the_compiler_has_the_last_word(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
     Path("bad.c").write_text("int main(void) { return x; }\n")
     status = subprocess.run(["cc", "-c", "bad.c"], check=False, capture_output=True, text=True)

@@ -34,6 +34,26 @@ def test_options_of_build_systems(line: str, kept: tuple[str, ...]) -> None:
     assert sources == ["a.c"] and flags.compile == kept
 
 
+def test_options_that_only_gcc_has(tmp_path: Path) -> None:
+    """What changes no result is not handed to clang, which would end with an error; the rest is."""
+    (tmp_path / "a.c").write_text("int main(void) { return 0; }\n")
+    only = (
+        "-ftree-vectorizer-verbose=2 -fopt-info-vec -fno-tree-pre -fipa-pta -fsched-pressure -fira-algorithm=priority "
+        "-fvect-cost-model=unlimited -fno-guess-branch-probability -fdump-tree-all -fanalyzer -fdiagnostics-urls=never "
+        "-flto-partition=none -fvar-tracking -gstabs -mveclibabi=svml -mpreferred-stack-boundary=4 -fprofile-use "
+        "-fno-toplevel-reorder -fexcess-precision=fast -finline-limit-500 -gno-statement-frontiers -fabi-version=11"
+    ).split()
+    both = (
+        "-ftree-vectorize -fno-tree-slp-vectorize -fwrapv -fno-math-errno -mfma -fno-optimize-sibling-calls "
+        "-funsigned-char -fno-split-stack -fsplit-stack -mfpmath=sse -fdiagnostics-color=never"
+    ).split()
+    _, flags = parse_flags([str(tmp_path / "a.c"), *only, *both])
+    assert flags.compile == tuple(both) and flags.remarks == ()
+    assert "ret i32 0" in to_ir(tmp_path / "a.c", flags, tmp_path, canonical=True)
+    for word in ("-fplan9-extensions", "-mpc32", "-fgnu-tm"):  # another language, or another rounding
+        assert parse_flags([str(tmp_path / "a.c"), word])[1].compile == (word,)
+
+
 def test_what_is_left_out_is_said_with_the_reason() -> None:
     _, flags = parse_flags("-c -MD -MF a.d -pipe a.c -o a.o".split())
     assert flags.notes == (
