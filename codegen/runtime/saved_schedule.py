@@ -21,6 +21,7 @@ from tracecut.tracer.runtime.hook_slots import named_numbers
 from tracecut.tracer.runtime.row_tables import Entry, RowTables
 
 from .executor import RegionCode
+from .recipes import computed, converted, signed
 from .rows.entered_rows import EnteredRows
 from .shared_mappings import require_own
 
@@ -74,12 +75,12 @@ class Objects:
         self._library.tc_find(asked, ctypes.c_size_t(count), self._others, ctypes.c_size_t(self._count), found)
         return [self._made.setdefault(item.base, item) if item.size else None for item in found[:count]]
 
-    def pointer_at(self, address: int) -> int | None:
-        """The pointer that is stored there, None when that is not all in one object."""
+    def bytes_at(self, address: int, count: int) -> bytes | None:
+        """What is stored there, None when that is not all in one object."""
         item = self.find([address])[0]
-        if item is None or address + 8 > item.base + item.size:
+        if item is None or address + count > item.base + item.size:
             return None
-        return int.from_bytes(ctypes.string_at(address, 8), "little")
+        return ctypes.string_at(address, count)
 
     def named(self, name: str) -> int:
         """Address of a global, 0 when it is no object."""
@@ -187,7 +188,7 @@ class SavedSchedule:
         return objects, ""
 
     def value(self, recipe: Any, raw: Sequence[int], objects: Objects) -> int | None:
-        """What is found as a recipe says (`schedule_listing.py`); None for a pointer that cannot be read."""
+        """What is found as a recipe says (`recipes.py`); None for what cannot be read."""
         if isinstance(recipe, int):
             return int(raw[recipe])
         kind, first, *rest = recipe
@@ -195,10 +196,23 @@ class SavedSchedule:
             return objects.named(first)
         if kind == "arena":
             return None if self.rows is None else int(self.rows.arenas[first].base)
+        if kind == "const":
+            return int(first)
+        if kind == "slot":
+            return signed(int(raw[first]), rest[0])
+        if kind == "cast":
+            number = self.value(rest[2], raw, objects)
+            return None if number is None else converted(first, rest[0], rest[1], number)
+        if kind == "op":
+            a, b = (self.value(part, raw, objects) for part in rest[1:])
+            return None if a is None or b is None else computed(first, rest[0], a, b)
         base = self.value(first, raw, objects)
+        if base is None:
+            return None
         if kind == "behind":
-            return None if base is None or self.rows is None else base + self.rows.behind[rest[0]]
-        return None if base is None else objects.pointer_at((base + rest[0]) % (1 << 64))
+            return None if self.rows is None else base + self.rows.behind[rest[0]]
+        found = objects.bytes_at((base + rest[0]) % (1 << 64), rest[1] // 8 if kind == "number" else 8)
+        return None if found is None else int.from_bytes(found, "little", signed=kind == "number")
 
     @cached_property
     def _file(self) -> tuple[dict[str, Any], dict[str, Any]]:

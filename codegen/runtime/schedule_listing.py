@@ -1,10 +1,8 @@
 """The entry of a schedule in the listing, with which it can be checked and used without analysing its scope again.
 
-Where each pointer comes from is written as a recipe: the slot that the hook hands it over in, `["global", name]`, or
-`["load", recipe, offset]` for a pointer stored at an offset from another pointer, `["arena", name]` for a copy of rows
-behind pointers, or `["behind", recipe, load]` for what lies in the copy of their table. A guard of which every pointer
-has a recipe is complete: `saved_schedule.py` asks it in place of the host. Of any other one the listing holds as much
-as has recipes; that is necessary and not enough, and the host asks all of it.
+Where each pointer comes from is written as a recipe (`recipes.py`). A guard of which every pointer has one is complete:
+`saved_schedule.py` asks it in place of the host. Of any other one the listing holds as much as has recipes; that is
+necessary and not enough, and the host asks all of it.
 """
 
 from __future__ import annotations
@@ -25,11 +23,10 @@ from tracecut.ir.loops.expressions import NEVER_KNOWN, Expr
 from tracecut.ir.loops.nest import Nest
 from tracecut.tracer.loops.row_numbers import is_number
 
+from .recipes import WHOLE, number_recipe, pointer_recipe
 from .rows.saved_columns import listed_tables
 from .saved_schedule import WIDTHS
 from .schedule_file import ScopeFile
-
-WHOLE = ("ptr", "i64", "i32", "i16", "i8")  # types of numbers that are compared when a region is entered
 
 
 def _sweeps(trip: Expr, places: Mapping[str, int]) -> list[list[int]] | None:
@@ -46,19 +43,6 @@ def _term(expr: Expr, places: Mapping[str, int]) -> list[int] | None:
     if expr.kind == "const" and isinstance(expr.data[0], int):
         return [-1, expr.data[0]]
     return [places[expr.data[0]], 0] if expr.kind == "live" and expr.data[0] in places else None
-
-
-def _recipe(expr: Expr, places: Mapping[str, int], arenas: Collection[str] = ()) -> Any:
-    """Where a pointer or a number comes from; None when it is made otherwise."""
-    if expr.kind == "live":
-        return ["arena", expr.data[0]] if expr.data[0] in arenas else places.get(expr.data[0])
-    if expr.kind != "load" or expr.data[1] != "ptr":
-        return None
-    base, offset = expr.args[0], 0
-    if base.kind == "op" and base.data == ("add", "ptr") and base.args[1].kind == "const":
-        base, offset = base.args[0], base.args[1].data[0]
-    behind = _recipe(base, places) if base.kind in ("live", "load") and base.data[1] == "ptr" else None
-    return None if behind is None else ["load", behind, offset]
 
 
 def _known(guard: Guard, recipes: list[Any], places: Mapping[str, int]) -> tuple[Guard, list[int], bool]:
@@ -99,8 +83,8 @@ def _code(
                 continue  # changes within the scope: nothing is expected of it
             if made.kind in NEVER_KNOWN:
                 continue  # as two pointers that the scope swaps
-            recipe = _recipe(made, places)
-            if recipe is None or (isinstance(recipe, int) and types.get(str(made.data[0])) not in WHOLE):
+            recipe = number_recipe(made, places, types)
+            if recipe is None:
                 return None
         if recipe is None:
             continue
@@ -118,7 +102,7 @@ def _code(
             base, offset = site.address, 0
             if base.kind == "op" and base.data == ("add", "ptr") and base.args[1].kind == "const":
                 base, offset = base.args[0], base.args[1].data[0]
-            behind = _recipe(base, places)
+            behind = pointer_recipe(base, places)
             if behind is None:
                 return None
             roots[str(group.id)] = ["load", behind, offset]
@@ -166,14 +150,14 @@ def first_look(file: ScopeFile, name: str, folder: Path) -> dict[str, Any]:
     places = {name: place for place, (name, _) in enumerate(file.values)}
     nest, types = file.nest, dict(file.values)
     arenas = {table.arena for table in file.tables}
-    recipes = [_recipe(pointer, places, arenas) for pointer in pointers_of(nest)]
+    recipes = [pointer_recipe(pointer, places, arenas) for pointer in pointers_of(nest)]
     tables = listed_tables(nest, file.tables, file.columns, file.used_rows, file.schedule, recipes)
     codes = {loop: _code(nest, file.outlined[loop], places, types, arenas) for loop in file.regions}
     guard, kept, whole = _known(file.schedule.guard, recipes, places)
     complete = whole and tables is not None and None not in codes.values() and set(nest.stack) <= places.keys()
     if file.tables and not complete:  # the rest of the guard is about copies, which the host makes
         own = tuple(ref for ref in file.schedule.guard.objects if not ref.numbers)
-        recipes = [_recipe(pointer, places) for pointer in pointers_of(nest)]
+        recipes = [pointer_recipe(pointer, places) for pointer in pointers_of(nest)]
         part = replace(file.schedule.guard, objects=own, loads=(), unplaced=(), nulls=())
         guard, kept, _ = _known(part, recipes, places)
     made = pointers_made(nest)

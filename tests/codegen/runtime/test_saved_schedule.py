@@ -64,9 +64,10 @@ def test_an_address_is_found_in_objects_that_overlap_no_other(ranges: list[tuple
 def test_a_pointer_is_read_only_where_all_of_it_lies_in_an_object() -> None:
     room = np.array([3, 4], np.uint64)
     objects = Objects(support().library, [], [(room.ctypes.data, 12)])
-    assert objects.pointer_at(room.ctypes.data) == 3
-    assert objects.pointer_at(room.ctypes.data + 8) is None, "four bytes of it are not the object's"
-    assert objects.pointer_at(8) is None
+    assert objects.bytes_at(room.ctypes.data, 8) == bytes([3, *[0] * 7])
+    assert objects.bytes_at(room.ctypes.data + 8, 4) == bytes([4, 0, 0, 0])
+    assert objects.bytes_at(room.ctypes.data + 8, 8) is None, "four bytes of it are not the object's"
+    assert objects.bytes_at(8, 8) is None
 
 
 def test_what_every_program_of_these_tests_asks_is_complete(
