@@ -83,9 +83,25 @@ def choose_loops(settings: Settings, analysis: Analysis, profile: Profile) -> li
         elif below and sum(shares[child] for child in below) > shares[loop] / 2:
             stack.extend(below)
         else:
+            loop = _worth_explaining(settings, analysis, loop, profile)
             why = _without_capture(settings, analysis, loop, shares, children, profile.refused)
-            found.append(Hot(loop, shares[loop], False, why))
+            if all(hot.loop != loop for hot in found):
+                found.append(Hot(loop, shares[loop], False, why))
     return sorted(found, key=lambda hot: (-hot.share, hot.loop))
+
+
+def _worth_explaining(settings: Settings, analysis: Analysis, loop: int, profile: Profile) -> int:
+    """The loop, or where each entry of it is short the one around it that is not: why that one cannot be reordered is
+    what matters. Loops that are regular are explained as they are."""
+    records = {record.id: record for record in analysis.records}
+    found: int | None = loop
+    while found is not None and records[found].indirect and found not in profile.refused:
+        around = records[found].parent  # of a loop without hooks it is not counted how often it was entered
+        entries = profile.entries.get(found, 1 if around is None else profile.iterations[around])
+        if profile.iterations[found] >= settings.min_jobs * max(1, entries):
+            return found
+        found = around
+    return loop
 
 
 def _is_one_nest(analysis: Analysis, loop: int) -> bool:

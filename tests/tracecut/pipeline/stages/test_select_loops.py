@@ -40,6 +40,11 @@ int main(void) {
             for (h = i & 127; key[h] > i; h++);
             y[i] += x[h];
         }
+        for (int i = 0; i < N; i++) { // leaves
+            for (int h = idx[i] & 63; h; h = h * 2 & 63) if (key[h] > 1000) goto out;
+            for (int q = 0; q < 5; q++) y[idx[i]] += x[map[i]] * q + x[idx[i]] / (1 + q) - (x[map[i]] - q) / (3 + q);
+        }
+    out:
         for (int j = 0; j >= 0; j = link[j]) { // follows
             for (int d = 0; d < 2; d++) z[d] += x[j];
             z[2] += x[j] * y[j] + map[j] * (x[j] - y[j]) / (1 + idx[j]) + (map[j] ^ idx[j]) % 7 + (idx[j] & map[j]) % 5;
@@ -89,6 +94,7 @@ def test_the_indexed_loop_is_captured(found: dict[int, Hot]) -> None:
         ("searches", "rejected", "each iteration searches where it goes"),
         ("prints", "rejected", "the loop contains a call to puts"),
         ("follows", "ordered", "the loop carries a value across iterations"),
+        ("leaves", "rejected", "it is left in several places"),  # not that the loop in it is short
     ],
 )
 def test_the_others_have_a_reason(found: dict[int, Hot], mark: str, kind: str, reason: str) -> None:
