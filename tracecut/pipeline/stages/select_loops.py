@@ -83,10 +83,14 @@ def choose_loops(settings: Settings, analysis: Analysis, profile: Profile) -> li
         elif below and sum(shares[child] for child in below) > shares[loop] / 2:
             stack.extend(below)
         else:
-            loop = _worth_explaining(settings, analysis, loop, profile)
+            wider = _worth_explaining(settings, analysis, loop, profile)
+            nested = {wider, *_all_inside(wider, children)}
+            if not nested & captured:
+                loop = wider
+                stack = [other for other in stack if other not in nested]
+                found = [hot for hot in found if hot.loop not in nested]
             why = _without_capture(settings, analysis, loop, shares, children, profile.refused)
-            if all(hot.loop != loop for hot in found):
-                found.append(Hot(loop, shares[loop], False, why))
+            found.append(Hot(loop, shares[loop], False, why))
     return sorted(found, key=lambda hot: (-hot.share, hot.loop))
 
 

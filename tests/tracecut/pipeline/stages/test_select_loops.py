@@ -40,9 +40,9 @@ int main(void) {
             for (h = i & 127; key[h] > i; h++);
             y[i] += x[h];
         }
-        for (int i = 0; i < N; i++) { // leaves
-            for (int h = idx[i] & 63; h; h = h * 2 & 63) if (key[h] > 1000) goto out;
-            for (int q = 0; q < 5; q++) y[idx[i]] += x[map[i]] * q + x[idx[i]] / (1 + q) - (x[map[i]] - q) / (3 + q);
+        for (int i = 0; i < N / 2; i++) { // leaves
+            for (int h = idx[i] & 1; h; h = h * 2 & 3) if (key[h] > 1000) goto out;
+            for (int q = 0; q < 2; q++) y[idx[i]] += x[map[i]] * q;
         }
     out:
         for (int j = 0; j >= 0; j = link[j]) { // follows
