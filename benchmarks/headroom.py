@@ -47,6 +47,7 @@ STEPS = {  # five seconds or so where the data are numbered at random
     "gathers_transform.cpp": 100,
     "image_warp.c": 500,
     "jacobi_arrays.cpp": 300,
+    "jacobi_references.cpp": 100,
     "labels_spread.c": 1000,
     "lattice_rows.c": 30,
     "lattice_streaming.c": 100,

@@ -32,6 +32,7 @@ EXITS = {  # how many parts run seldom; where that is said by the last word: fur
     "gathers_transform": (0, []),
     "image_warp": (0, []),
     "jacobi_arrays": (0, []),
+    "jacobi_references": (0, []),
     "labels_spread": (0, []),
     "links_pairs": (0, []),
     "lattice_streaming": (0, []),
@@ -87,10 +88,7 @@ COMPUTES = frozenset(
 
 
 # Of which the host evaluates the loops at each entry, to see whether a schedule is for its data.
-EVALUATED = frozenset(
-    "levels_from_below mesh_classes mesh_colour_vectors mesh_colours mesh_smoothing mesh_temporaries "
-    "pagerank_prints".split()
-)
+EVALUATED = frozenset("levels_from_below mesh_colour_vectors mesh_colours mesh_smoothing mesh_temporaries".split())
 
 
 def widest(subject: Program, *, stays: bool = False) -> Inspected:
