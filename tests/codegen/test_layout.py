@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+from tracecut.support.errors import UnsupportedError
 
-from .harness import Inspected, Program
+from .harness import Inspected, Program, trace
 from .replays import check_replays, load
 from .woven_programs import run_woven, woven
 
@@ -211,3 +213,59 @@ def test_two_loops_over_the_same_starts_have_pieces_of_their_own(program: Callab
     ran = run_woven(item.program, woven([item], [schedule], name="same-starts"))
     assert list(ran.used.values()) == [1]
     assert (ran.code, ran.stdout) == (0, item.program.native_output)
+
+
+LENT = """
+#include <stdio.h>
+#include <stdlib.h>
+typedef struct { int count, stride; double kept[60]; int *index; double *x; } Part;
+__attribute__((noinline)) static void walk(Part *p, double *y, int from)
+{
+    for (int t = 0; t < 5; t++) {
+        double third = p->kept[3];
+        for (int e = 0; e < p->count; e++) // @edges
+            y[p->index[2 * e]] += p->x[p->index[2 * e + 1]] + third;
+        BETWEEN
+    }
+}
+int main(int argc, char **argv)
+{
+    Part part = {150, 1, {0}, malloc(300 * sizeof(int)), malloc(60 * 8)};
+    double *y = calloc(60, 8), sum = 0;
+    for (int i = 0; i < 300; i++)
+        part.index[i] = i * 37 % 60;
+    for (int v = 0; v < 60; v++)
+        part.x[v] = part.kept[v] = v;
+    walk(&part, y, argc + 2);
+    for (int v = 0; v < 60; v++)
+        sum = 31 * sum / 32 + y[v] + part.x[v] + part.kept[v];
+    printf("%.12g\\n", sum);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("between", "moves"),
+    [
+        ("for (int v = 0; v < 60; v++) p->x[v] += 0.5 * y[v];", True),
+        ("for (int v = 0; v < 60; v++) y[v] *= 0.5;", True),
+        ("for (int v = 3; v < 60; v++) p->kept[v] += y[v];", False),  # an array of which one element is a member too
+        ("for (int v = from; v < 60; v++) p->kept[v] += y[v];", False),
+        ("for (int v = 59; v >= 3; v--) p->kept[v] += p->kept[v - 1];", False),
+    ],
+)
+def test_members_on_a_callers_stack(tmp_path: Path, between: str, moves: bool) -> None:
+    """Known are the members that are reached at fixed places, and no array that goes on from there."""
+    program = trace(LENT.replace("BETWEEN", between), tmp_path)
+    region = program.loop("edges")
+    scope = program.scopes_of(region)[0]
+    assert scope != region
+    if not moves:
+        with pytest.raises(UnsupportedError, match="it is not known which memory is"):
+            program.inspect_in("edges", region, scope)
+        return
+    item = program.inspect_in("edges", region, scope)
+    made = woven([item], [item.schedule(item.random(0))])
+    ran = run_woven(program, made)
+    assert (ran.code, list(ran.used.values())) == (0, [1])
+    assert abs(float(ran.stdout) / float(program.native_output) - 1) < 1e-9

@@ -19,7 +19,7 @@ from tracecut.ir.loops.nest import Nest, Site
 from tracecut.tracer.loops.linear_forms import Linear, linear_form, part_of_records
 from tracecut.tracer.loops.pointer_rotation import State, choices, substituted
 
-from .base_objects import object_of_base
+from .base_objects import is_whole, object_of_base
 from .condition_values import condition_loads
 from .evaluate import Evaluation
 from .iteration_domains import counter_ranges
@@ -161,8 +161,7 @@ class Accesses:
         known = np.broadcast_to(found.known, domain.size)
         data = np.broadcast_to(found.data, domain.size)
         inside = (data >= access.object.base) & (data + access.width <= access.object.end)
-        missing = mask & ~known
-        if missing.any() and np.any(missing & ~self._unreadable(access)):
+        if not np.all(known | ~mask) and not np.all(known | ~mask | self._unreadable(access)):
             return None
         return data, mask & known & inside
 
@@ -255,6 +254,8 @@ class Accesses:
         """
         address = substituted(site.address, chosen, self.nest.pool)
         domain = self.evaluation.domain(site.loop)
+        if not is_whole(self.nest, address, item):
+            return False
         if domain is None:
             return not address.has("any", "state", "choice")
         found = self.evaluation.at(address, site.loop)

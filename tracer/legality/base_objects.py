@@ -13,7 +13,7 @@ from tracecut.ir.loops.expressions import Expr, pointer_roots
 from tracecut.ir.loops.nest import Nest
 
 from .evaluate import Evaluation
-from .memory import Object
+from .memory import STACK, Object
 
 RECORD = 4096  # bytes of the largest element of an array that is counted from 1
 
@@ -27,7 +27,17 @@ def object_of_base(evaluation: Evaluation, address: Expr) -> Object | None:
     not allow. O(nodes of the address).
     """
     items = {_home(evaluation, root) for root in pointer_roots(address)}
-    return items.pop() if len(items) == 1 else None
+    item = items.pop() if len(items) == 1 else None
+    return item if item is not None and is_whole(evaluation.nest, address, item) else None
+
+
+def is_whole(nest: Nest, address: Expr, item: Object) -> bool:
+    """Whether what is known as an object is all of it for an address that leads there.
+
+    Of a variable on a caller's stack nothing is known but the members that a loop reaches at fixed places
+    (`Nest.stack`); what comes to one of them by another pointer, and goes on from there, may leave it.
+    """
+    return item.kind != STACK or all(root.data[0] in nest.stack for root in pointer_roots(address) if root.data)
 
 
 def _home(evaluation: Evaluation, root: Expr) -> Object | None:

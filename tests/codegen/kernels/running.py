@@ -19,7 +19,7 @@ from ..replays import Loaded
 
 def source_of(item: Inspected) -> Source:
     """What kernels of an inspected loop are made of."""
-    analysis = item.program.compiled.analysis
+    analysis = item.captured.analysis
     guard, objects = item.guarded
 
     def captured(outlined: Outlined) -> CapturedRegion:
@@ -28,7 +28,7 @@ def source_of(item: Inspected) -> Source:
             item.inspection.accesses,
             item.region,
             outlined,
-            item.program.traced.values[item.region],
+            item.captured.values[item.region],
             start_values(analysis, item.region),
             address_values(analysis, item.region),
         )
