@@ -53,6 +53,7 @@ STEPS = {  # five seconds or so where the data are numbered at random
     "lattice_streaming.c": 100,
     "levels_from_below.c": 2,
     "links_pairs.cpp": 50,
+    "mesh_checked.cpp": 70,
     "mesh_classes.cpp": 70,
     "mesh_colour_vectors.cpp": 100,
     "mesh_colours.c": 100,
@@ -172,7 +173,8 @@ def _decided(manifest: dict[str, Any]) -> str:
     changed = [region["line"] for region in regions if region["decision"] == "optimized"]
     if changed:
         return "lines " + ", ".join(map(str, changed))
-    return next((f"line {region['line']}: {region['reason']}" for region in regions if region.get("reason")), "no loop")
+    why = str(manifest["program"].get("reason") or "no loop")
+    return next((f"line {region['line']}: {region['reason']}" for region in regions if region.get("reason")), why)
 
 
 if __name__ == "__main__":

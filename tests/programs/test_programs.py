@@ -37,6 +37,7 @@ EXITS = {  # how many parts run seldom; where that is said by the last word: fur
     "links_pairs": (0, []),
     "lattice_streaming": (0, []),
     "levels_from_below": (0, []),
+    "mesh_checked": (0, []),
     "mesh_classes": (1, ["other"]),
     "mesh_colour_vectors": (1, []),
     "mesh_colours": (1, []),  # pieces that do not follow each other

@@ -18,6 +18,7 @@ from .scalar_evolution import ScalarView
 
 Vector = npt.NDArray[np.int64]
 MAX_NUMBER = 1 << 61
+MAX_BLOCKS = 32  # that are looked at behind an exit
 _SWAPPED = {"eq": "eq", "ne": "ne", "slt": "sgt", "sgt": "slt", "sle": "sge", "sge": "sle", "ult": "ugt", "ugt": "ult"}
 _SWAPPED |= {"ule": "uge", "uge": "ule"}
 _NEGATED = {"eq": "ne", "ne": "eq", "slt": "sge", "sge": "slt", "sgt": "sle", "sle": "sgt", "ult": "uge", "uge": "ult"}
@@ -49,7 +50,7 @@ def ending(scalars: ScalarView, loop: Loop) -> Ending:
     if len(loop.latches) != 1 or loop.preheader is None:
         return Ending(None, "has several entries or latches")
     why = "is left in several places" if len(loop.exits) > 1 else ""
-    for edge in loop.exits:
+    for edge in sorted(loop.exits, key=lambda edge: _never_returns(scalars, edge[1])):
         found = _counted(scalars, loop, edge)
         if found.trip is not None:
             own, through = _other_exits(scalars, loop, edge)
@@ -59,6 +60,22 @@ def ending(scalars: ScalarView, loop: Loop) -> Ending:
                 return Ending(found.trip, why, edge, early, tuple(filter(None, through)))
         why = why or found.why
     return Ending(None, why, loop.exits[0] if len(loop.exits) == 1 else ("", ""))
+
+
+def _never_returns(scalars: ScalarView, block: str) -> bool:
+    """Whether the program ends, or throws an exception, wherever control goes from a block: a check that failed.
+
+    Such an exit may count the iterations, too (`v.at(i)`), but another one is taken in the end.
+    """
+    blocks, seen, stack = scalars.view.flow.blocks, {block}, [block]
+    while stack:
+        end = blocks[stack.pop()].terminator
+        if end.op not in ("br", "switch", "invoke", "unreachable") or len(seen) > MAX_BLOCKS:
+            return False
+        fresh = {*(end.labels[:1] if end.op == "invoke" else end.labels)} - seen
+        seen |= fresh
+        stack += fresh
+    return True
 
 
 def _other_exits(scalars: ScalarView, loop: Loop, counted: Edge) -> tuple[list[Edge], list[Loop | None]]:
