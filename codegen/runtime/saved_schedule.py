@@ -12,6 +12,7 @@ import json
 from functools import cached_property
 
 from tracecut.codegen.schedule.guards.check_guard import check_guard
+from tracecut.codegen.schedule.guards.recipes import computed, converted, signed
 from tracecut.codegen.schedule.schedule_json import guard_in, outlined_in, schedule_in
 from tracecut.support.errors import ScheduleError
 from tracecut.support.process.own_stack import own_stack, variables_on
@@ -21,7 +22,6 @@ from tracecut.tracer.runtime.hook_slots import named_numbers
 from tracecut.tracer.runtime.row_tables import Entry, RowTables
 
 from .executor import RegionCode
-from .recipes import computed, converted, signed
 from .rows.entered_rows import EnteredRows
 from .shared_mappings import require_own
 
@@ -188,7 +188,7 @@ class SavedSchedule:
         return objects, ""
 
     def value(self, recipe: Any, raw: Sequence[int], objects: Objects) -> int | None:
-        """What is found as a recipe says (`recipes.py`); None for what cannot be read."""
+        """What is found as a recipe says (`guards/recipes.py`); None for what cannot be read."""
         if isinstance(recipe, int):
             return int(raw[recipe])
         kind, first, *rest = recipe

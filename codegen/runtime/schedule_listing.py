@@ -1,8 +1,8 @@
 """The entry of a schedule in the listing, with which it can be checked and used without analysing its scope again.
 
-Where each pointer comes from is written as a recipe (`recipes.py`). A guard of which every pointer has one is complete:
-`saved_schedule.py` asks it in place of the host. Of any other one the listing holds as much as has recipes; that is
-necessary and not enough, and the host asks all of it.
+Where each pointer comes from is written as a recipe (`guards/recipes.py`). A guard of which every pointer has one is
+complete: `saved_schedule.py` asks it in place of the host. Of any other one the listing holds as much as has recipes;
+that is necessary and not enough, and the host asks all of it.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tracecut.codegen.schedule.guards.make_guard import pointers_made, pointers_of
+from tracecut.codegen.schedule.guards.recipes import WHOLE, number_recipe, pointer_recipe
 from tracecut.codegen.schedule.plan.range_function import Outlined
 from tracecut.codegen.schedule.schedule import Guard, ObjectRef
 from tracecut.codegen.schedule.schedule_json import guard_out
@@ -23,7 +24,6 @@ from tracecut.ir.loops.expressions import NEVER_KNOWN, Expr
 from tracecut.ir.loops.nest import Nest
 from tracecut.tracer.loops.row_numbers import is_number
 
-from .recipes import WHOLE, number_recipe, pointer_recipe
 from .rows.saved_columns import listed_tables
 from .saved_schedule import WIDTHS
 from .schedule_file import ScopeFile

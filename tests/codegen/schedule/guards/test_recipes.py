@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tracecut.codegen.runtime.recipes import computed, converted, number_recipe, signed
 from tracecut.codegen.runtime.schedule_listing import first_look
+from tracecut.codegen.schedule.guards.recipes import computed, converted, number_recipe, signed
 from tracecut.ir.loops.expressions import Pool
 from tracecut.tracer.legality.masked_arithmetic import Values, arithmetic, cast
 
-from ..harness import trace
-from ..woven_programs import run_woven, woven
+from ...harness import trace
+from ...woven_programs import run_woven, woven
 
 OPERATIONS = "add sub mul and mask or xor smin smax shl ashr lshr sdiv udiv exact".split()
 WIDTHS = (8, 16, 32, 64)
