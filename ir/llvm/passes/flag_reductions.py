@@ -77,6 +77,8 @@ class _Flags:
         whole = value == (1 << bits) - 1
         if value == start or not (whole or value == 0 or (start == 0 and not web.others)):
             return
+        if any(block not in loop.blocks for block, _, _ in web.constants[value]):
+            return  # what another phi of the header begins with
         for block, user, place in web.constants[value]:
             self._combine(web, block, user, place, "or" if value else "and")
 
