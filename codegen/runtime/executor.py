@@ -9,6 +9,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from tracecut.codegen.schedule.guards.recipes import signed
 from tracecut.codegen.schedule.plan.range_function import Outlined
 from tracecut.codegen.schedule.schedule import Blocks, Copy, Move, RegionSchedule, Renumbering, Schedule, Starts
 from tracecut.support.errors import ScheduleError
@@ -311,7 +312,7 @@ class Executor:
         plan.check_value = self._keep([number & (2**64 - 1) for _, number in checks], "u8")
         plan.patch_slot = self._keep([slot for slot, _, _ in patches], "i4")
         plan.patch_from = self._keep([source for _, source, _ in patches], "i4")
-        plan.patch_add = self._keep([_signed(add) for _, _, add in patches], "i8")
+        plan.patch_add = self._keep([signed(add, 64) for _, _, add in patches], "i8")
         plan.reduce_slot = self._keep([item.slot for item in outlined.reductions], "i4")
         plan.reduce_op = self._keep([OPERATORS[item.operator] for item in outlined.reductions], "i4")
         plan.reduce_type = self._keep([TYPES[item.type] for item in outlined.reductions], "i4")
@@ -349,11 +350,6 @@ class Executor:
 
 def _first_byte(copy: Copy) -> int:
     return copy.origin + copy.stride * copy.first
-
-
-def _signed(value: int) -> int:
-    value &= 2**64 - 1
-    return value - 2**64 if value >= 2**63 else value
 
 
 def _bytes_of(type: str) -> int:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tracecut.codegen.schedule.guards.make_guard import pointers_made, pointers_of
-from tracecut.codegen.schedule.guards.recipes import WHOLE, number_recipe, pointer_recipe
+from tracecut.codegen.schedule.guards.recipes import WHOLE, number_recipe, pointer_recipe, stored_behind
 from tracecut.codegen.schedule.plan.range_function import Outlined
 from tracecut.codegen.schedule.schedule import Guard, ObjectRef
 from tracecut.codegen.schedule.schedule_json import guard_out
@@ -99,10 +99,7 @@ def _code(
         if group.root in names:
             roots[str(group.id)] = names[group.root]
         elif group.root.startswith("%") and site is not None:
-            base, offset = site.address, 0
-            if base.kind == "op" and base.data == ("add", "ptr") and base.args[1].kind == "const":
-                base, offset = base.args[0], base.args[1].data[0]
-            behind = pointer_recipe(base, places)
+            behind, offset = stored_behind(site.address, places)
             if behind is None:
                 return None
             roots[str(group.id)] = ["load", behind, offset]

@@ -176,7 +176,8 @@ class _Builder:
 
         Where a caller has such a variable on its stack, nothing else than this is known of it.
         """
-        found = {name: 0 for name, type in lives.items() if type == "ptr" and self._is_lent(name)}
+        pointers = [name for name, type in lives.items() if type == "ptr"]
+        found = {name: 0 for name in pointers if self.view.origin(name) in self.view.parameter_types}
         for site in sites:
             form = linear_form(site.address, {})
             for atom, factor in form.terms.items():
@@ -187,12 +188,6 @@ class _Builder:
                     else:
                         found.pop(name, None)
         return {name: size for name, size in found.items() if size}
-
-    def _is_lent(self, name: str) -> bool:
-        """Whether a pointer is a parameter, or a member of what one points to."""
-        while (made := self.view.definitions.get(name)) is not None and _bytes_ahead(made.instruction) is not None:
-            name = made.instruction.operands[0].text
-        return name in self.view.parameter_types
 
     def _allocated(self, type: str) -> int:
         try:

@@ -18,7 +18,7 @@ _PASSES = (
     "isolate-erroneous-paths-.* keep-gc-roots-live keep-static-functions lifetime-dse limit-function-alignment "
     "live-patching live-range-shrinkage loop-(?!interchange).* lra-.* lto-.* modulo-sched.* move-loop-.* nothrow-opt "
     "optimize-(?!sibling).* partial-inlining peephole2? predictive-commoning printf-return-value "
-    "profile-partial-training profile-reorder-functions ree regmove reorder-.* rerun-.* reschedule-.* sched.* "
+    "profile-reorder-functions ree regmove reorder-.* rerun-.* reschedule-.* sched.* "
     "section-anchors sel-sched-.* selective-scheduling2? shrink-wrap.* simd-cost-model split-(?!stack).* ssa-.* "
     "stack-check stack-limit.* stack-protector-explicit stack-reuse stdarg-opt store-merging "
     "strict-volatile-bitfields thread-jumps toplevel-reorder tracer trampolines tree-(?!(?:slp-)?vectorize$).* "
@@ -35,7 +35,7 @@ _TOLD = (
 _MACHINE = (
     "128bit-long-double 8bit-idiv accumulate-outgoing-args align-data align-functions align-jumps align-loops "
     "align-stringops avx256-split-unaligned-.* branch-cost cet-switch cld dispatch-scheduler function-return "
-    "fused-madd harden-sls incoming-stack-boundary indirect-branch.* inline-.* memcpy-strategy memset-strategy "
+    "harden-sls incoming-stack-boundary indirect-branch.* inline-.* memcpy-strategy memset-strategy "
     "move-max prefer-avx128 preferred-stack-boundary push-args record-.* store-max stringop-strategy stv tls-dialect "
     "tune-ctrl veclibabi"
 ).split()

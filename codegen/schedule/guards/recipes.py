@@ -47,7 +47,7 @@ def pointer_recipe(expr: Expr, places: Mapping[str, int], arenas: Collection[str
         return ["arena", expr.data[0]] if expr.data[0] in arenas else places.get(expr.data[0])
     if expr.kind != "load" or expr.data[1] != "ptr":
         return None
-    behind, offset = _behind(expr.args[0], places)
+    behind, offset = stored_behind(expr.args[0], places)
     return None if behind is None else ["load", behind, offset]
 
 
@@ -61,7 +61,7 @@ def number_recipe(expr: Expr, places: Mapping[str, int], types: Mapping[str, str
     if expr.kind == "load" and expr.data[1] == "ptr":
         return pointer_recipe(expr, places)
     if expr.kind == "load" and bits:
-        behind, offset = _behind(expr.args[0], places)
+        behind, offset = stored_behind(expr.args[0], places)
         return None if behind is None else ["number", behind, offset, bits]
     parts = [number_recipe(part, places, types) for part in expr.args] if expr.kind in ("cast", "op") else [None]
     if None in parts:
@@ -74,8 +74,8 @@ def number_recipe(expr: Expr, places: Mapping[str, int], types: Mapping[str, str
     return None
 
 
-def _behind(address: Expr, places: Mapping[str, int]) -> tuple[Any, int]:
-    """(recipe of a pointer, bytes from there) of an address."""
+def stored_behind(address: Expr, places: Mapping[str, int]) -> tuple[Any, int]:
+    """(recipe of a pointer, bytes from there) of an address; the recipe is None where it has none."""
     base, offset = address, 0
     if base.kind == "op" and base.data == ("add", "ptr") and base.args[1].kind == "const":
         base, offset = base.args[0], base.args[1].data[0]

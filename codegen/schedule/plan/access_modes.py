@@ -1,7 +1,8 @@
 """How a region reaches each array that it touches, if nothing is moved in place.
 
 Arrays that are only read may be copied: record by record in job order (`direct`), in pieces (`segment`, with new
-`offsets`), or as they are (`plain`, for index fields that get new values). Everything else is read by the old numbers.
+`offsets`), or as they are (`plain`, for index fields that get new values; `tied`, if the iterations take the order of
+these indices). Everything else is read by the old numbers.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from tracecut.tracer.legality.access_patterns import DIRECT, INDIRECT, SEGMENT, 
 from tracecut.tracer.legality.accesses import Accesses
 from tracecut.tracer.loops.linear_forms import Linear, linear_form
 
+from .row_copies import is_tied
 from .scope_facts import Facts, inner_trip_loads
 from .scope_plan import Field, RegionUse, Segments
 
@@ -52,6 +54,8 @@ def _mode(facts: Facts, region: int, array: Array, patterns: tuple[Pattern, ...]
     if kinds == {SEGMENT}:
         segments = _segments(facts, region, array, patterns)
         return ("segment" if segments is not None else "plain"), segments
+    if is_tied(facts, region, array, patterns):
+        return "tied", None
     return ("plain" if kinds == {INDIRECT} else "old"), None
 
 

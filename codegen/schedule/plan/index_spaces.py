@@ -18,9 +18,11 @@ from .access_modes import find_uses, holds_anywhere
 from .offset_union_find import Shifts
 from .order_free_loops import Companion, examine
 from .own_indices import renumbers_in_place
-from .row_copies import as_they_are, follows_jobs
+from .row_copies import as_they_are
 from .scope_facts import Facts, block_ends, find_facts, other_end
 from .scope_plan import Field, RegionUse, ScopePlan, Space
+
+FOLLOWING = ("plain", "tied")  # modes of copies that may take the order of an index's space
 
 
 def plan_scope(
@@ -274,14 +276,14 @@ class _Planner:
         """
         for region, found in uses.items():
             for use in found:
-                tied = follows_jobs(self.facts, region, use)
-                if (use.mode != "plain" and not tied) or not self.facts.is_index_copy(use.array):
+                if use.mode not in FOLLOWING or not self.facts.is_index_copy(use.array):
                     continue
                 array = self.arrays[use.array]
                 for pattern in use.patterns:
                     name = self.facts.field_of(pattern)
-                    picks = ("jobs", region) if tied and pattern.kind == DIRECT else ("field", name)
-                    good = tied or (pattern.kind == INDIRECT and name is not None and pattern.step > 0)
+                    own = use.mode == "tied" and pattern.kind == DIRECT
+                    picks = ("jobs", region) if own else ("field", name)
+                    good = own or (pattern.kind == INDIRECT and name is not None and pattern.step > 0)
                     if not good or not links.relate(("copy", use.array), picks, array.record(pattern)):
                         self._freeze(use)
                         break
@@ -299,12 +301,7 @@ class _Planner:
         nodes: list[Hashable] = [("array", place) for place in moved]
         nodes += [("field", item) for item in dict.fromkeys(self.facts.fields.values())]
         nodes += [("jobs", region) for region in self.facts.regions if region in self.facts.movable]
-        copied = [
-            use.array
-            for region, found in uses.items()
-            for use in found
-            if use.mode == "plain" or follows_jobs(self.facts, region, use)
-        ]
+        copied = [use.array for found in uses.values() for use in found if use.mode in FOLLOWING]
         nodes += [("copy", place) for place in dict.fromkeys(copied) if self.facts.is_index_copy(place)]
         spaces: list[Space] = []
         for members in links.classes(nodes).values():
@@ -352,10 +349,9 @@ class _Planner:
         """A renumbered index is read from copies alone, by every region that reads it; or it moves with its record."""
         if renumbers_in_place(self.facts, found, moved):
             return
-        for region, members in uses.items():
+        for members in uses.values():
             for use in members:
-                copied = use.mode in ("direct", "segment", "plain") or follows_jobs(self.facts, region, use)
-                if use.array == found.array and not copied:
+                if use.array == found.array and use.mode not in ("direct", "segment", *FOLLOWING):
                     self.facts.frozen.add(found)
         if not self.facts.is_index_copy(found.array):
             self.facts.frozen.add(found)
@@ -373,9 +369,7 @@ class _Planner:
                 mode = use.mode
                 if use.array in moved:
                     mode = "moved"
-                elif mode == "old" and use.array in spaced and follows_jobs(self.facts, region, use):
-                    mode = "spaced"
-                elif mode == "plain":
+                elif mode in FOLLOWING:
                     mode = "spaced" if use.array in spaced else ("plain" if use.array in indices else "old")
                 elif mode in ("direct", "segment", "offsets") and region not in self.facts.movable:
                     mode = "plain" if use.array in indices else "old"

@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tracecut.support.errors import UnsupportedError
-from tracecut.tracer.legality.access_patterns import DIRECT, INDIRECT, SEGMENT
+from tracecut.tracer.legality.access_patterns import DIRECT, INDIRECT, SEGMENT, Array, Pattern
 
 from .scope_facts import Facts
 from .scope_plan import RegionUse
 
 
-def follows_jobs(facts: Facts, region: int, use: RegionUse) -> bool:
+def is_tied(facts: Facts, region: int, array: Array, patterns: Sequence[Pattern]) -> bool:
     """Whether the numbers of rows are picked both by an index and by the iterations of a region that may be reordered.
 
     A copy in the order of the index's space holds them all if the iterations take that order too.
     """
-    if not is_numbers(facts, use) or facts.arrays[use.array].written or region not in facts.movable:
+    if array.object not in facts.accesses.memory.rows.numbers.values() or region not in facts.movable:
         return False
-    own = [pattern for pattern in use.patterns if pattern.kind == DIRECT and facts.is_own(pattern, region)]
-    picked = [pattern for pattern in use.patterns if pattern.kind == INDIRECT and facts.field_of(pattern) is not None]
-    forwards = all(pattern.step > 0 for pattern in use.patterns)
-    return forwards and bool(own) and bool(picked) and len(own) + len(picked) == len(use.patterns)
-
-
-def is_numbers(facts: Facts, use: RegionUse) -> bool:
-    """Whether an array is a copy of a table, with numbers in the places of its pointers."""
-    return facts.arrays[use.array].object in facts.accesses.memory.rows.numbers.values()
+    own = [pattern for pattern in patterns if pattern.kind == DIRECT and facts.is_own(pattern, region)]
+    picked = [pattern for pattern in patterns if pattern.kind == INDIRECT and facts.field_of(pattern) is not None]
+    forwards = all(pattern.step > 0 for pattern in patterns)
+    return forwards and bool(own) and bool(picked) and len(own) + len(picked) == len(patterns)
 
 
 def as_they_are(facts: Facts, region: int, use: RegionUse) -> str:
     """Mode of rows, or of numbers, that are in no other order. Raises UnsupportedError where a copy does not do."""
     array = facts.arrays[use.array]
-    kinds = {pattern.kind for pattern in use.patterns}
-    known = kinds <= {DIRECT, INDIRECT, SEGMENT}
+    known = all(pattern.kind in (DIRECT, INDIRECT, SEGMENT) for pattern in use.patterns)
     if not array.stride or not known or array.written:
         place = facts.nest.loops[region].place.told
         raise UnsupportedError(f"rows behind pointers are reached in several ways in the loop at {place}")

@@ -101,3 +101,20 @@ done:
   ret i1 %result
 }"""
     assert "%next.tc.set1 = or i1 %b, true" in str(join_flags(parse_module(text)))
+
+
+def test_what_another_value_begins_with_is_no_flag() -> None:
+    """The flag is taken over from a second value of the loop, which begins with the constant outside of it."""
+    text = """define i32 @f(i1 %c, i1 %more) {
+entry:
+  br label %loop
+loop:
+  %flag = phi i32 [ 0, %entry ], [ %next, %loop ]
+  %other = phi i32 [ 1, %entry ], [ %flag, %loop ]
+  %next = select i1 %c, i32 %other, i32 %flag
+  br i1 %more, label %loop, label %done
+done:
+  ret i32 %flag
+}"""
+    before = [str(item) for _, item in parse_module(text).functions["@f"].instructions()]
+    assert [str(item) for _, item in join_flags(parse_module(text)).functions["@f"].instructions()] == before
