@@ -111,7 +111,10 @@ APART void fill(const struct part *p, unsigned long long state, double least, do
 APART void set(const struct part *p, const int *values)
 {
     for (int e = 0; e < p->count; e++)
-        put_whole(p, e, values[e]);
+        if (is_real(p))
+            put_real(p, e, values[e]);
+        else
+            put_whole(p, e, values[e]);
 }
 
 /* One line: for each array of real numbers its mean, its mean weighted by place, its greatest absolute value, and
