@@ -34,7 +34,8 @@ def candidates(kernel: Kernel) -> list[Array]:
         texts = "\n".join([*lines, *starts])
         uses = [texts[match.end() : match.end() + 1] for match in name.finditer(texts)]
         elements = bool(uses) and (bool(array.record) or set(uses) == {"["})
-        elements = elements and not re.search(rf"&{name.pattern}", texts)  # a block that begins there is copied
+        block = rf"&(?:\w+->)?(?:\w+\[[^]]*\]\.)?{name.pattern}"  # more than the element that is named
+        elements = elements and not re.search(block, texts)
         if plain and array.length > 1 and elements and not name.search(around):
             found.append(array)
     return found if any(isinstance(array.fill, str) for array in found) else []
