@@ -60,7 +60,11 @@ def localized(
     shape: tuple[int, int],
     own: int,
 ) -> LocalMatrix:
-    """Sorted into near and far entries of each local row; `rows` and `columns` are local numbers. O(rows + entries)."""
+    """Sorted into near and far entries of each local row; `rows` and `columns` are local numbers.
+
+    Columns rise in each row: x is then read in one direction, whatever numbers the columns had before. O(rows +
+    entries · log(entries of a row)).
+    """
     parts = []
     for low, high in ((0, own), (own, shape[1])):
         starts = np.zeros(shape[0] + 1, np.uint64)
@@ -124,6 +128,30 @@ def _fill(
                 if kept.size:
                     kept[at] = values[k]
                 at += np.uint64(1)
+        _sort(near[starts[rows[i]] : at], kept[starts[rows[i]] : at] if kept.size else kept)
+
+
+@njit(cache=True, nogil=True)
+def _sort(columns: Any, values: Any) -> None:
+    """By insertion as long as that is cheap: most rows are short, and many rise already."""
+    moves = 0
+    for end in range(1, columns.size):
+        column, value, at = columns[end], values[end] if values.size else 0.0, end
+        while at > 0 and columns[at - 1] > column:
+            columns[at] = columns[at - 1]
+            if values.size:
+                values[at] = values[at - 1]
+            at -= 1
+        moves += end - at
+        columns[at] = column
+        if values.size:
+            values[at] = value
+        if moves > 16 * columns.size:
+            order = np.argsort(columns, kind="mergesort")  # stable, as the insertions before it are
+            columns[:] = columns[order]
+            if values.size:
+                values[:] = values[order]
+            return
 
 
 @njit(cache=True, nogil=True)

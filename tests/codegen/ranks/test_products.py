@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracecut.codegen.ranks.communicator import Communicator
+from tracecut.codegen.ranks.local_matrix import localized
 from tracecut.codegen.ranks.ranks import Ranks
 from tracecut.codegen.ranks.split import EXCHANGES, SPLITS
 
@@ -98,3 +99,24 @@ def test_what_needs_none_of_the_others_is_multiplied_while_messages_travel() -> 
 
     ranks.run(work)
     assert events[events.index("piece") - 1 :][:3] == ["start", "piece", "wait"]
+
+
+@given(st.integers(1, 40), st.integers(0, 900), st.integers(0, 99), st.booleans())
+def test_columns_rise_in_each_row(n: int, count: int, seed: int, ones: bool) -> None:
+    """Whatever numbers they had before; each keeps its value. Long rows as well as short ones."""
+    draw = np.random.default_rng(seed)
+    matrix = random_matrix(n, count, seed)
+    numbers = draw.permutation(n).astype(np.uint32)
+    rows, offsets = np.arange(n, dtype=np.uint32), matrix.indptr.astype(np.uint64)
+    values = np.zeros(0) if ones else draw.random(matrix.nnz)
+    own = int(draw.integers(0, n + 1))
+    found = localized(rows, offsets, numbers[matrix.indices], values, (n, n), own)
+    for part, low, high in ((found.near, 0, own), (found.far, own, n)):
+        for row in range(n):
+            some = slice(int(matrix.indptr[row]), int(matrix.indptr[row + 1]))
+            kept = numbers[matrix.indices[some]]
+            inside = (kept >= low) & (kept < high)
+            order = np.argsort(kept[inside], kind="stable")
+            place = slice(int(part[0][row]), int(part[0][row + 1]))
+            assert np.array_equal(part[1][place], kept[inside][order] - low)
+            assert ones or np.array_equal(part[2][place], values[some][inside][order])
