@@ -77,9 +77,11 @@ class LaunchError(Exception):
 class Tree:
     """The program and everything that it started."""
 
-    def __init__(self, program: int, namespace: bool) -> None:
+    def __init__(self, program: int, namespace: bool, delays: int | None = None) -> None:
         self.program = program
         self.namespace = namespace
+        self.delays = delays  # descriptor of the program's statistics of the scheduler
+        self.delayed = 0.0  # seconds in which its first thread could run, and others had the processors
         self.status: int | None = None
         self.ended = 0.0
         self.cpu = 0.0
@@ -89,6 +91,7 @@ class Tree:
     def reap(self, killing: bool = False) -> bool:
         """Collect the processes that have ended; False when none is left at all."""
         while True:
+            self._look()
             try:
                 pid, status, usage = os.wait4(-1, os.WNOHANG)
             except ChildProcessError:
@@ -101,6 +104,12 @@ class Tree:
                 self.status, self.ended = status, time.monotonic()
             elif killing and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
                 self.left_behind += 1
+
+    def _look(self) -> None:
+        """Read how long the program was delayed, which is known until it is reaped."""
+        if self.delays is not None and self.status is None:
+            with suppress(OSError, ValueError, IndexError):
+                self.delayed = int(os.pread(self.delays, 256, 0).split()[1]) / 1e9
 
     def kill(self) -> None:
         """Kill until nothing is left; processes forked in between are killed in the next pass."""
@@ -224,8 +233,18 @@ def unshare() -> bool:
     return True
 
 
-def launch(request: Request) -> tuple[int, float]:
-    """Start the program in a session of its own; its pid and when its exec began (monotonic seconds)."""
+def own_number() -> int:
+    """The number of this process in the mounted /proc, 0 where there is none."""
+    with suppress(OSError, ValueError):
+        return int(os.readlink("/proc/self"))
+    return 0
+
+
+def launch(request: Request) -> tuple[int, float, int | None]:
+    """Start the program in a session of its own.
+
+    Returns its pid, when its exec began (monotonic seconds), and a descriptor of its statistics of the scheduler.
+    """
     readable, writable = os.pipe()  # both close on exec: end of file is success
     guardian = os.getpid()
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
@@ -243,7 +262,7 @@ def launch(request: Request) -> tuple[int, float]:
             if request.folder:
                 os.chdir(request.folder)
             stage = "program"
-            os.write(writable, b"%d" % time.monotonic_ns())
+            os.write(writable, b"%d:%d" % (own_number(), time.monotonic_ns()))
             os.execvpe(request.command[0], request.command, request.environment)
         except OSError as error:
             os.write(writable, f" {error.errno} {stage}".encode())
@@ -256,7 +275,11 @@ def launch(request: Request) -> tuple[int, float]:
     if len(words) > 1:
         os.waitpid(program, 0)
         raise LaunchError(int(words[-2]), words[-1].decode())
-    return program, int(words[0]) / 1e9 if words else time.monotonic()
+    number, _, began = words[0].partition(b":") if words else (b"0", b"", b"%d" % time.monotonic_ns())
+    delays = None
+    with suppress(OSError):
+        delays = os.open(f"/proc/{int(number)}/schedstat", os.O_RDONLY | os.O_CLOEXEC)
+    return program, int(began) / 1e9, delays
 
 
 def set_limits(request: Request) -> None:
@@ -341,11 +364,13 @@ def guard(request: Request, control: int, wake: int) -> str:
         namespace = False
         protection = "subreaper" if prctl(PR_SET_CHILD_SUBREAPER, 1) else "parent-death signal"
     try:
-        program, started = launch(request)
+        program, started, delays = launch(request)
     except LaunchError as error:
         return "failed {} {}".format(*error.args)
-    tree = Tree(program, namespace)
+    tree = Tree(program, namespace, delays)
     reason = supervise(request, control, wake, tree, started)
+    if delays is not None:
+        os.close(delays)
     capped = output_size() > request.output
     for descriptor in 1, 2:
         if os.fstat(descriptor).st_size > request.output:
@@ -354,7 +379,7 @@ def guard(request: Request, control: int, wake: int) -> str:
     code = -signal.SIGKILL if tree.status is None else os.waitstatus_to_exitcode(tree.status)
     seconds = (tree.ended or time.monotonic()) - started
     flags = f"{int(reason == 'time')} {int(capped)} {int(reason == 'processes')}"
-    return f"ended {code} {seconds!r} {tree.cpu!r} {tree.rss} {flags} {left} {protection}"
+    return f"ended {code} {seconds!r} {tree.cpu!r} {tree.delayed!r} {tree.rss} {flags} {left} {protection}"
 
 
 def read_request(control: int, data: bytes = b"") -> Request:

@@ -71,6 +71,7 @@ class Finished:
     seconds: float  # wall clock from the program's exec to its end
     # user + system, of the program (including 2 ms to start it) and all processes that were waited for
     cpu_seconds: float
+    delayed_seconds: float  # of `seconds`: the first thread was ready to run, and others had the processors
     max_rss: int  # bytes, of the largest process; at least the guardian's own 10 MB, inherited through fork
     stdout: Path
     stderr: Path
@@ -80,6 +81,11 @@ class Finished:
     survivors: int  # processes that were still running when the program ended by itself, and were killed
     protection: str  # "subreaper", "pid namespace" or, on kernels without both, "parent-death signal"
     limits: Limits
+
+    @property
+    def undisturbed_seconds(self) -> float:
+        """What a program of one thread takes where it need not wait for a processor."""
+        return self.seconds - self.delayed_seconds
 
     @property
     def ok(self) -> bool:
@@ -334,11 +340,13 @@ def _decode(
             f"the guardian of {command[0]} {'failed: ' + rest if rest else 'was killed'}",
             hint="The program was stopped with it. If memory ran out, give the program less to do.",
         )
-    code, seconds, cpu, rss, timed_out, output_capped, process_capped, survivors, protection = rest.split(" ", 8)
+    code, seconds, cpu, delayed, rss, *flags = rest.split(" ", 9)
+    timed_out, output_capped, process_capped, survivors, protection = flags
     return Finished(
         returncode=int(code),
         seconds=float(seconds),
         cpu_seconds=float(cpu),
+        delayed_seconds=float(delayed),
         max_rss=int(rss),
         stdout=stdout,
         stderr=stderr,

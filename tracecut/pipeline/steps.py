@@ -227,13 +227,13 @@ def _weighed(artefact: Artefact, runs: dict[str, Run]) -> Artefact:
 
     artefact.progress.detail("comparing the times of whole runs")
     times = {threads: runs[_name(threads)].seconds for threads in _counts(artefact)}
-    seconds = artefact.native.seconds
+    seconds = artefact.native.undisturbed_seconds
     timed = [(runs[_name(threads)].seconds, runs[_name(threads)].cpu_seconds) for threads in times]
     patience = min(PATIENCE, artefact.deadline.left)
     found = weigh(
         seconds,
         times,
-        lambda: _original(artefact, "again").seconds,
+        lambda: _original(artefact, "again").undisturbed_seconds,
         again,
         min_gain=settings.min_gain,
         patience=patience,

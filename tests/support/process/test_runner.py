@@ -52,6 +52,30 @@ os.write(2, b"err"); os.write(1, b"out"); os._exit(3)
     assert describe(finished) == "left with status 3"
 
 
+@pytest.mark.parametrize("isolate", [False, True])
+def test_waiting_for_a_processor_is_told_from_sleeping(tmp_path: Path, isolate: bool) -> None:
+    """Three of the same kind on one processor: each is delayed by the others, and none by its own sleep."""
+    code = """
+import os, time
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+for _ in range(OTHERS):
+    if os.fork() == 0:
+        break
+end = time.process_time() + 0.2
+while time.process_time() < end: pass
+time.sleep(0.3)
+os._exit(0)
+"""
+    limits = Limits(isolate=isolate)
+    alone = python(code.replace("OTHERS", "0"), tmp_path, limits=limits)
+    beside = python(code.replace("OTHERS", "2"), tmp_path, limits=limits)
+    assert 0 <= alone.delayed_seconds <= alone.seconds - 0.5
+    assert 0 <= beside.delayed_seconds <= beside.seconds - 0.5
+    if any(map(int, Path("/proc/self/schedstat").read_text().split())):  # this kernel counts it
+        assert beside.delayed_seconds >= 0.2
+    assert beside.undisturbed_seconds == beside.seconds - beside.delayed_seconds
+
+
 def test_output_is_complete_and_in_order(tmp_path: Path) -> None:
     """Eight processes write to one file: nothing is lost, and the lines of each stay in order."""
     code = """
@@ -263,7 +287,7 @@ def test_a_killed_guardian_is_an_error_and_takes_the_program_along(tmp_path: Pat
 
 
 def test_descriptions() -> None:
-    base = Finished(0, 1, 1, 1, Path("o"), Path("e"), False, False, False, 0, "subreaper", Limits(seconds=10))
+    base = Finished(0, 1, 1, 0, 1, Path("o"), Path("e"), False, False, False, 0, "subreaper", Limits(seconds=10))
     phrases = {
         "left with status 0": base,
         "killed by SIGSEGV (segmentation fault)": replace(base, returncode=-signal.SIGSEGV),

@@ -3,7 +3,7 @@
 A single run on a shared machine may be off by several per cent, in either direction. So the original runs again
 beside the result, unless it takes so much more time, and work of its processor, that no other load explains it. If
 their times are close, both run several more times, interleaved, until that shows no gain, and in doubt the program is
-not changed.
+not changed. Seconds are without those in which a program's first thread waited for a processor that others had.
 """
 
 from __future__ import annotations

@@ -29,7 +29,8 @@ from .settings import Settings
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One run of the woven program: wall-clock seconds, CPU seconds, its output, and the counters of its host."""
+    """One run of the woven program: seconds, without those in which its first thread waited for a processor that other
+    programs had; CPU seconds, its output, and the counters of its host."""
 
     seconds: float
     cpu_seconds: float
@@ -108,7 +109,7 @@ def run_woven(
     )
     if not ended_by_itself(finished) or finished.returncode != status or not report.exists():
         raise TracecutError(f"it {phrase(finished, status)}", detail=tail_of(finished.stderr))
-    return Run(finished.seconds, finished.cpu_seconds, finished.stdout.read_bytes(), json.loads(report.read_text()))
+    return Run(finished.undisturbed_seconds, finished.cpu_seconds, finished.stdout.read_bytes(), json.loads(report.read_text()))
 
 
 def check_output(native: bytes, found: bytes, *, rounding: bool, unstable: frozenset[int] | None) -> Difference:
