@@ -24,7 +24,7 @@ from tracecut.codegen.schedule.inspector.build_schedule import views_of
 from tracecut.codegen.schedule.inspector.inspect_scope import Inspection, TooLargeError
 from tracecut.ir.llvm.module_json import function_out, module_in
 from tracecut.ir.machine.machine import Machine
-from tracecut.support import dataclass_json, memory_amounts
+from tracecut.support import dataclass_json, memory_amounts, memory_budget
 from tracecut.support.errors import ArtefactError, ScheduleError, TracecutError, UnsupportedError
 from tracecut.support.files import load_json, write_json
 from tracecut.support.optional_parts import optional
@@ -85,7 +85,8 @@ class Worker:
         self.captured = Captured(analysis, Capture.load(self.spec["capture"]), self.region, self.values)
         self._done("load")
         self._stage("legality")
-        chosen = self._choose_scope()
+        with memory_budget.freed_memory_kept():
+            chosen = self._choose_scope()
         self._done("legality")
         if chosen is None:
             return self.result

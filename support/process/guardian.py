@@ -236,7 +236,7 @@ def unshare() -> bool:
 def own_number() -> int:
     """The number of this process in the mounted /proc, 0 where there is none."""
     with suppress(OSError, ValueError):
-        return int(os.readlink("/proc/self"))
+        return int(os.readlink("/proc/self"))  # noqa: PTH115 # `pathlib` is slow to import
     return 0
 
 

@@ -21,7 +21,7 @@ from tracecut.tracer.loops.trip_counts import count
 
 from .condition_values import may_hold
 from .early_exits import until_exit
-from .iteration_domains import VECTOR_BYTES, Domain, Levels, Room, begins_of_pieces, inner_domain
+from .iteration_domains import VECTOR_BYTES, Domain, Levels, Room, begins_of_pieces, inner_domain, is_even, mere_steps
 from .masked_arithmetic import UNKNOWN, Bools, Values, combined, widened
 from .memory import DTYPES, Memory
 
@@ -71,6 +71,7 @@ class Evaluation:
     def __post_init__(self) -> None:
         self._levels = Levels(self.nest)
         self.room = Room(self._levels, self.limit)
+        self._steps = mere_steps(self.nest)
 
     @property
     def too_long(self) -> dict[int, str]:
@@ -196,11 +197,9 @@ class Evaluation:
 
     def grounds(self) -> list[Expr]:
         """Every live value and load behind what was relied on."""
-        found: dict[Expr, None] = {}
-        for node in walk_all(self.relied.values()):
-            if node.kind == "live" or (node.kind == "load" and node.data[0] not in self.distrusted):
-                found[node] = None
-        return list(found)
+        nodes = walk_all(self.relied.values())
+        loads = (node for node in nodes if node.kind == "live" or node.kind == "load")
+        return [node for node in dict.fromkeys(loads) if node.kind == "live" or node.data[0] not in self.distrusted]
 
     def truth(self, condition: Condition, loop: int) -> Bools | np.bool_:
         """Whether a reach condition may hold, for each iteration of `loop`."""
@@ -243,13 +242,9 @@ class Evaluation:
         for argument in info.trip.args:
             self.rely_on(argument)
             level, values = self._evaluate(argument)
-            if where is None:
-                if level is not None:
-                    return None
-                spread = values
-            else:
-                spread = self._spread(values, level, where)
-            parts.append(spread)
+            if where is None and level is not None:
+                return None
+            parts.append(values if where is None else self._spread(values, level, where))
         data, known = count(info.trip.data, *(part.data for part in parts))
         for part in parts:
             known = known & part.known
@@ -307,6 +302,9 @@ class Evaluation:
         for argument in expr.args:
             inner, values = self._evaluate(argument)
             parts.append(values if level is None else self._spread(values, inner, level))
+            if id(argument) in self._steps:  # made again if somebody asks for it after all
+                self.room.give_back(values.data, np.asarray(values.known))
+                del self._values[id(argument)]
         return combined(str(kind), expr.data, parts)
 
     def _counter(self, loop: int) -> Values:
@@ -337,7 +335,7 @@ class Evaluation:
         addresses = np.atleast_1d(address.data)
         step = int(addresses[1]) - int(addresses[0]) if addresses.size > 1 else 0
         view = None
-        if address.all_known and addresses.size and bool(np.all(np.diff(addresses) == step)):
+        if address.all_known and addresses.size and is_even(addresses, step):
             view = self.memory.strided(int(addresses[0]), step, addresses.size, type)
         if view is not None:
             values, ok = np.ascontiguousarray(view), np.ones(addresses.shape, bool)

@@ -8,12 +8,14 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from tracecut.ir.loops.expressions import Expr
+from tracecut.ir.loops.expressions import Expr, walk_all
 from tracecut.ir.loops.nest import Nest
 from tracecut.support import memory_amounts
+from tracecut.support.lazy_kernels import compiled
 from tracecut.support.memory_budget import default_budget
 
 from .masked_arithmetic import Values
+from .memory import MANY
 
 MAX_ITERATIONS = 1 << 31
 DOMAIN_BYTES = 8 * 4  # for each iteration of a loop: its counter, the way to the one around it, and their making
@@ -70,11 +72,29 @@ def inner_domain(loop: int, counts: npt.NDArray[np.int64]) -> Domain:
     size = int(counts.sum())
     if counts.size == 1:
         return Domain(loop, size, np.zeros(size, np.int64), np.arange(size, dtype=np.int64))
+    if size >= MANY:
+        parent, counter = np.empty(size, np.int64), np.empty(size, np.int64)
+        _unroll(counts, parent, counter)
+        return Domain(loop, size, parent, counter)
     parent = np.repeat(np.arange(counts.size, dtype=np.int64), counts)
     starts = np.cumsum(counts) - counts
     counter = np.arange(size, dtype=np.int64)
     counter -= np.repeat(starts, counts)
     return Domain(loop, size, parent, counter)
+
+
+@compiled("void(int64[:], int64[:], int64[:])", cache=True, nogil=True)
+def _unroll(counts: Any, parent: Any, counter: Any) -> None:
+    at = 0
+    for outer in range(counts.size):
+        for number in range(counts[outer]):
+            parent[at], counter[at] = outer, number
+            at += 1
+
+
+def is_even(addresses: npt.NDArray[np.int64], step: int) -> bool:
+    """Whether each address lies `step` bytes behind the one before. O(addresses), less where an early one does not."""
+    return bool(np.all(np.diff(addresses[:MANY]) == step) and np.all(np.diff(addresses[MANY - 1 :]) == step))
 
 
 def begins_of_pieces(domain: Domain, starts: Values, outer: int) -> npt.NDArray[np.int64] | None:
@@ -88,6 +108,21 @@ def begins_of_pieces(domain: Domain, starts: Values, outer: int) -> npt.NDArray[
     busy = counts > 0
     begins, lengths = starts.data[busy], counts[busy]
     return begins if bool(np.all(begins[1:] == begins[:-1] + lengths[:-1])) else None
+
+
+STEPS = ("op", "cast", "cmp", "choice")
+
+
+def mere_steps(nest: Nest) -> set[int]:
+    """Ids of the expressions that are no more than a step on the way to one value: nothing else is made of them, no
+    load has them as address, and no site, condition or trip count is one. O(expressions)."""
+    roots = list(nest.expressions())
+    shared, seen = {id(root) for root in roots}, dict[int, bool]()
+    for node in walk_all(roots):
+        for argument in node.args:
+            shared |= {id(argument)} if id(argument) in seen or node.kind == "load" else set()
+            seen[id(argument)] = argument.kind in STEPS
+    return {number for number, step in seen.items() if step and number not in shared}
 
 
 @dataclass
@@ -159,6 +194,10 @@ class Room:
     def take(self, *arrays: npt.NDArray[Any]) -> None:
         """Count arrays that are kept from now on; what shares the memory of another one takes none."""
         self._taken += sum(array.nbytes for array in arrays if array.ndim and array.base is None)
+
+    def give_back(self, *arrays: npt.NDArray[Any]) -> None:
+        """Count arrays that were taken and are not kept any more."""
+        self._taken -= sum(array.nbytes for array in arrays if array.ndim and array.base is None)
 
     def _why(self, loop: int, size: float, needed: int) -> str:
         place = self.levels.nest.loops[loop].place

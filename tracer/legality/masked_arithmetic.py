@@ -50,9 +50,11 @@ def _wrap(data: npt.NDArray[Any], type: str) -> npt.NDArray[Any]:
     bits = int_bits(type)
     if bits is None or bits >= 64:
         return data
-    low = data & ((1 << bits) - 1)
+    low = np.asarray(data & ((1 << bits) - 1))
     sign = 1 << (bits - 1)
-    return (low ^ sign) - sign
+    low ^= sign  # in place: long vectors are not made three times
+    low -= sign
+    return low
 
 
 def _unsigned(data: npt.NDArray[Any], type: str) -> npt.NDArray[Any]:

@@ -9,6 +9,7 @@ from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
+from tracecut.support.lazy_kernels import compiled
 
 HEAP, GLOBAL, STACK = 0, 1, 2
 DTYPES: dict[str, np.dtype[Any]] = {
@@ -21,6 +22,8 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "float": np.dtype(np.float32),
     "double": np.dtype(np.float64),
 }
+MANY = 1 << 16  # elements from which on a compiled loop reads them
+Loaded = tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]
 
 
 @dataclass(frozen=True)
@@ -168,9 +171,7 @@ class Packed(Mapping[int, npt.NDArray[np.uint8]]):
         order = np.argsort(bases, kind="stable")
         # (place, whether an object goes there, base of one that comes there)
         cuts = [(int(place), True, 0) for place in gone]
-        cuts += [
-            (int(place), False, int(base)) for place, base in zip(np.searchsorted(self.bases, come), come, strict=True)
-        ]
+        cuts += [(int(to), False, int(base)) for to, base in zip(np.searchsorted(self.bases, come), come, strict=True)]
         parts, last = [], 0
         for place, goes, base in sorted(cuts):
             parts.append(self.data[self.starts[last] : self.starts[place]])
@@ -346,21 +347,27 @@ class Memory:
             return None
         return np.ndarray((count,), dtype, data, first, (stride,))
 
-    def gather(self, addresses: npt.NDArray[np.int64], type: str) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
+    def gather(self, addresses: npt.NDArray[np.int64], type: str) -> Loaded:
         """Elements at arbitrary addresses: (values, readable); unreadable ones are 0. O(n log objects)."""
         dtype = DTYPES[type]
-        values = np.zeros(addresses.shape, dtype)
-        ok = np.zeros(addresses.shape, bool)
-        if addresses.size == 0 or not self.objects:
-            return values, ok
+        first = self.find(int(addresses[0])) if addresses.size >= MANY else None
+        data = None if first is None else self.bytes_of(first)
+        if first is None or data is None:
+            return self._gather(addresses, dtype)
+        values, ok = np.zeros(addresses.shape, dtype), np.zeros(addresses.shape, bool)
+        if _load_aligned(addresses, first.base, _whole(data, dtype), values, ok) < addresses.size:
+            rest = np.flatnonzero(~ok)
+            values[rest], ok[rest] = self._gather(addresses[rest], dtype)
+        return values, ok
+
+    def _gather(self, addresses: npt.NDArray[np.int64], dtype: np.dtype[Any]) -> Loaded:
+        values, ok = np.zeros(addresses.shape, dtype), np.zeros(addresses.shape, bool)
         places = np.searchsorted(self._bases, addresses, side="right") - 1
-        alone = places.size > 0 and bool((places == places[0]).all())
-        order = np.zeros(1, np.int64) if alone else np.argsort(places, kind="stable")
-        bounds = np.array([0]) if alone else np.flatnonzero(np.diff(places[order], prepend=-2))
-        for first, last in zip(bounds.tolist(), [*bounds[1:].tolist(), places.size], strict=True):
-            mine: Any = slice(None) if alone else order[first:last]
-            place = int(places[0] if alone else places[order[first]])
-            item = self.objects[place] if place >= 0 else None
+        order = np.argsort(places, kind="stable")
+        bounds = np.flatnonzero(np.diff(places[order], prepend=-2))
+        for begin, end in zip(bounds.tolist(), [*bounds[1:].tolist(), places.size], strict=True):
+            mine = order[begin:end]
+            item = self.objects[place] if (place := int(places[mine[0]])) >= 0 else None
             data = self.bytes_of(item) if item is not None else None
             if item is None or data is None:
                 continue
@@ -369,10 +376,25 @@ class Memory:
             chosen = offsets[inside]
             found = np.zeros(offsets.shape, dtype)
             if chosen.size and not (chosen % dtype.itemsize).any():
-                whole = data[: item.size // dtype.itemsize * dtype.itemsize].view(dtype)
-                found[inside] = whole[chosen // dtype.itemsize]
+                found[inside] = _whole(data, dtype)[chosen // dtype.itemsize]
             else:
                 parts = np.stack([data[chosen + byte] for byte in range(dtype.itemsize)], axis=-1)
                 found[inside] = np.ascontiguousarray(parts).view(dtype).reshape(-1)
             values[mine], ok[mine] = found, inside
         return values, ok
+
+
+def _whole(data: npt.NDArray[np.uint8], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    return data[: data.size // dtype.itemsize * dtype.itemsize].view(dtype)
+
+
+@compiled(cache=True, nogil=True)
+def _load_aligned(addresses: Any, base: int, elements: Any, values: Any, ok: Any) -> int:
+    """Whole elements of one object; how many addresses lead to one. The others are left as they are."""
+    width, found = elements.itemsize, 0
+    for i in range(addresses.size):
+        offset = addresses[i] - base
+        if 0 <= offset < elements.size * width and offset % width == 0:
+            values[i], ok[i] = elements[offset // width], True
+            found += 1
+    return found

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import tracemalloc
+from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tracecut.ir.loops.nest import NOWHERE, Read, Site
+from tracecut.ir.loops.path_conditions import ALWAYS
 from tracecut.tracer.legality.evaluate import Evaluation
+from tracecut.tracer.legality.iteration_domains import inner_domain, is_even, mere_steps
+from tracecut.tracer.legality.memory import MANY
 
 from .test_evaluate import setting
 
@@ -27,6 +35,45 @@ def test_a_loop_that_is_too_long_is_not_looked_at() -> None:
         tracemalloc.stop()
     assert "for 1,099,511,627,776 iterations" in evaluation.too_long[0]
     assert "1 GiB are allowed (--memory)" in evaluation.too_long[0]
+
+
+@given(st.lists(st.integers(0, 5), min_size=2, max_size=30), st.booleans())
+def test_iterations_of_an_inner_loop(counts: list[int], compiled: bool) -> None:
+    with patch("tracecut.tracer.legality.iteration_domains.MANY", 0 if compiled else MANY):
+        found = inner_domain(7, np.array(counts, np.int64))
+    pairs = [(outer, number) for outer, count in enumerate(counts) for number in range(count)]
+    assert found.parent is not None and (found.loop, found.size) == (7, len(pairs))
+    assert list(zip(found.parent.tolist(), found.counter.tolist(), strict=True)) == pairs
+
+
+@given(st.integers(1, 9), st.integers(-3, 3), st.integers(0, 8), st.integers(2, 9))
+def test_even_steps(count: int, step: int, odd: int, many: int) -> None:
+    addresses = step * np.arange(count)
+    with patch("tracecut.tracer.legality.iteration_domains.MANY", many):
+        assert is_even(addresses, step)
+        addresses[odd:] += 1
+        assert is_even(addresses, step) == (odd == 0 or odd >= count)
+
+
+def test_steps_on_the_way_to_one_value_are_not_kept() -> None:
+    """What they are made for is, and so is what is needed for more; asked for afterwards they are the same again."""
+    here = setting()
+    pool, counter = here.pool, here.pool.counter(1)
+    once, twice = (pool.op("mul", "i64", counter, pool.const(number)) for number in (3, 5))
+    first, second = pool.op("add", "i64", once, twice), pool.op("xor", "i64", twice, counter)
+    address = pool.op("add", "i64", first, second)
+    site = Site("load", Read(), "i64", 8, address, None, 1, ALWAYS, NOWHERE)
+    nest = replace(here.nest, sites=(site,))
+    assert {id(once), id(first), id(second)} <= mere_steps(nest)
+    assert not {id(twice), id(site.address)} & mere_steps(nest)
+    evaluation = Evaluation(nest, here.memory, here.lives, limit=1 << 30)
+    assert evaluation.domain(1) is not None
+    before = evaluation.room.left
+    sums = evaluation.at(site.address, 1).data
+    assert before - evaluation.room.left == 2 * 8 * sums.size  # with `twice`
+    other = Evaluation(here.nest, here.memory, here.lives, limit=1 << 30)  # does not know what is a step
+    for value in (once, twice, first, second, site.address):
+        assert np.array_equal(evaluation.at(value, 1).data, other.at(value, 1).data)
 
 
 def test_loops_share_the_memory_that_is_allowed() -> None:

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracecut.tracer.capture.snapshot import NEAR, Capture
 from tracecut.tracer.legality.live_memory import apart
-from tracecut.tracer.legality.memory import DTYPES, GLOBAL, HEAP, STACK, LiveBytes, Memory, Object, Table
+from tracecut.tracer.legality.memory import DTYPES, GLOBAL, HEAP, MANY, STACK, LiveBytes, Memory, Object, Table
 from tracecut.tracer.runtime.binding import support
 from tracecut.tracer.runtime.hook_slots import decode, named_numbers
 
@@ -190,11 +191,18 @@ def slow(memory: Memory, address: int, size: int) -> bytes | None:
     return None
 
 
+@pytest.mark.parametrize("many", [1, MANY])
 @settings(max_examples=150, deadline=None)
-@given(memories(), st.lists(st.integers(0xFF0, 0x10A0), min_size=1, max_size=12), st.sampled_from(sorted(DTYPES)))
-def test_gathering_is_reading_one_after_the_other(memory: Memory, addresses: list[int], type: str) -> None:
+@given(
+    memory=memories(),
+    addresses=st.lists(st.integers(0xFF0, 0x10A0), min_size=1, max_size=12),
+    type=st.sampled_from(sorted(DTYPES)),
+)
+def test_gathering_is_reading_one_after_the_other(memory: Memory, addresses: list[int], type: str, many: int) -> None:
+    """With the compiled loop for many addresses and without."""
     dtype = DTYPES[type]
-    values, ok = memory.gather(np.array(addresses, np.int64), type)
+    with patch("tracecut.tracer.legality.memory.MANY", many):
+        values, ok = memory.gather(np.array(addresses, np.int64), type)
     inside = memory.inside(np.array(addresses, np.int64))
     for place, address in enumerate(addresses):
         expected = slow(memory, address, dtype.itemsize)

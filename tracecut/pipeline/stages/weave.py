@@ -109,7 +109,9 @@ def run_woven(
     )
     if not ended_by_itself(finished) or finished.returncode != status or not report.exists():
         raise TracecutError(f"it {phrase(finished, status)}", detail=tail_of(finished.stderr))
-    return Run(finished.undisturbed_seconds, finished.cpu_seconds, finished.stdout.read_bytes(), json.loads(report.read_text()))
+    return Run(
+        finished.undisturbed_seconds, finished.cpu_seconds, finished.stdout.read_bytes(), json.loads(report.read_text())
+    )
 
 
 def check_output(native: bytes, found: bytes, *, rounding: bool, unstable: frozenset[int] | None) -> Difference:
