@@ -18,6 +18,7 @@ from tracecut.codegen.schedule.guards.make_guard import loaded_root
 from tracecut.codegen.schedule.plan.range_function import Group, Outlined
 from tracecut.codegen.schedule.schedule import Blocks, Guard, RegionSchedule, Schedule
 from tracecut.support.errors import UnsupportedError
+from tracecut.support.tolerances import SUM
 from tracecut.tracer.capture.snapshot import Capture
 from tracecut.tracer.legality.accesses import Access, Accesses
 from tracecut.tracer.legality.memory import DTYPES, STACK, Object
@@ -36,7 +37,7 @@ class Comparison:
     """Results of a run against the reference.
 
     `errors`: where they are not equal in every bit, the largest norm-wise error of any array by the type it is written
-    as, infinite for what may not differ at all. `worst`: where the largest of them is written.
+    as, and of sums by `SUM` and their type; infinite for what may not differ at all. `worst`: where the largest is.
     """
 
     bit_equal: bool
@@ -307,7 +308,7 @@ class Replay(CapturedRegion):
     def compare(self, reference: Outcome, found: Outcome) -> Comparison:
         """Compare two outcomes, array by array in the types that the region writes them with."""
         errors: dict[str, float] = {}
-        place = ""
+        place, home = "", str(self.accesses.nest.loops[self.region].place)
         equal = all(np.array_equal(reference.objects[base], found.objects[base]) for base in reference.objects)
         equal &= all(
             _low(a, type) == _low(b, type)
@@ -327,8 +328,7 @@ class Replay(CapturedRegion):
                 error = _error(reference.objects[base], found.objects[base], access)
             else:
                 error = _block_error(reference.objects[base], found.objects[base], access, written)
-            if error > max(errors.values(), default=0.0):
-                place = str(access.site.place)
+            place = str(access.site.place) if error > max(errors.values(), default=0.0) else place
             errors[access.site.type] = max(error, errors.get(access.site.type, 0.0))
         for a, b, type in zip(reference.results, found.results, reference.types, strict=True):
             x, y = (decode([value], [type])[0] for value in (a, b))
@@ -336,7 +336,8 @@ class Replay(CapturedRegion):
                 error = float("inf") if x != y else 0.0
             else:
                 error = abs(x - y) / max(abs(x), 1e-300)
-            errors[type] = max(error, errors.get(type, 0.0))
+            place = home if error > max(errors.values(), default=0.0) else place
+            errors[SUM + type] = max(error, errors.get(SUM + type, 0.0))
         return Comparison(False, errors, place)
 
 

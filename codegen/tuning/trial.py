@@ -27,7 +27,7 @@ from tracecut.partition import METHODS
 from tracecut.partition.linear_orders.z_order import along_z
 from tracecut.support.errors import BackendError, ScheduleError, TracecutError, UnsupportedError
 from tracecut.support.optional_parts import optional, reason_of
-from tracecut.support.tolerances import CANCELLING, RESULTS
+from tracecut.support.tolerances import CANCELLING, RESULTS, SUM, of_sum
 from tracecut.tracer.legality.memory import Object
 from tracecut.tracer.runtime.binding import Native
 
@@ -371,5 +371,7 @@ def tolerances(subject: Subject) -> dict[str, float]:
     if not (subject.inspection.verdicts[subject.region].rounding or rounds_freely(outlined.text)):
         return {}
     written = [site.type for site in subject.inspection.accesses.nest.sites_in(subject.region) if site.writes]
-    types = {*written, *(item.type for item in outlined.reductions)}
-    return {type: allowed for type, allowed in RESULTS.items() if type in types}
+    jobs = subject.inspection.accesses.size(subject.region) or 0
+    sums = {item.type for item in outlined.reductions if item.type in RESULTS}
+    found = {type: allowed for type, allowed in RESULTS.items() if type in written}
+    return found | {SUM + type: of_sum(type, jobs) for type in sorted(sums)}

@@ -17,7 +17,7 @@ from tracecut.codegen.schedule.plan.range_function import Outlined
 from tracecut.codegen.schedule.reduce_modes import ORDERED
 from tracecut.codegen.schedule.schedule import Schedule
 from tracecut.support.errors import UnsupportedError
-from tracecut.support.tolerances import CANCELLING, RESULTS
+from tracecut.support.tolerances import CANCELLING, RESULTS, SUM
 from tracecut.tracer.capture.snapshot import Capture
 from tracecut.tracer.legality.memory import STACK
 from tracecut.tracer.runtime.binding import MAX_THREADS, Native
@@ -188,7 +188,8 @@ def _stopped(loaded: Loaded, item: Inspected, schedule: Schedule) -> str:
     except UnsupportedError:  # memory that it would copy was not captured: no plan of a tuned run either
         return ""
     allowed = RESULTS if item.inspection.verdicts[item.region].rounding else {}  # of a handful of addends: may cancel
-    if found.bit_equal or all(error <= CANCELLING * allowed.get(type, 0.0) for type, error in found.errors.items()):
+    limits = {type: CANCELLING * allowed.get(type.removeprefix(SUM), 0.0) for type in found.errors}
+    if found.bit_equal or all(error <= limits[type] for type, error in found.errors.items()):
         return ""
     return f"error {found.max_rel_error:.3g} at {found.worst}"
 

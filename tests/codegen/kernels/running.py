@@ -11,7 +11,7 @@ from tracecut.codegen.schedule.plan.range_function import Outlined
 from tracecut.codegen.schedule.reduce_modes import FAST
 from tracecut.codegen.tuning.live_values import address_values, start_values
 from tracecut.support.errors import UnsupportedError
-from tracecut.support.tolerances import RESULTS
+from tracecut.support.tolerances import RESULTS, SUM
 
 from ..harness import Inspected
 from ..replays import Loaded
@@ -71,7 +71,7 @@ def _check_item(loaded: Loaded, item: Inspected, strict: bool, races: bool, redu
         wrong = [str(fault) for fault in run.faults[:2]]
         _put(replay, source, run)
         compared = replay.compare(reference, replay.outcome())
-        if any(error > RESULTS.get(type, 0.0) for type, error in compared.errors.items()):
+        if any(error > RESULTS.get(type.removeprefix(SUM), 0.0) for type, error in compared.errors.items()):
             wrong.append(f"{compared.errors} at {compared.worst}")
         found[variant] = "; ".join(wrong)
     return found

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import struct
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,14 +12,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tracecut.codegen.runtime.replay import Comparison
+from tracecut.codegen.runtime.replay import Comparison, Outcome, Replay
 from tracecut.codegen.tuning import trial
 from tracecut.codegen.tuning import worker as tuning_worker
 from tracecut.codegen.tuning.trial import Bench, Candidate, ChangedResultError, try_order
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.ir.machine.machine import Machine
 from tracecut.support.errors import ArgumentError, BackendError, ScheduleError, TracecutError, UnsupportedError
-from tracecut.support.tolerances import RESULTS
+from tracecut.support.tolerances import RESULTS, SUM
 
 from tracecut.pipeline.stages.manifest import stopped_plans
 from tracecut.pipeline.stages.publish import remarks_of
@@ -146,21 +148,32 @@ def test_the_kernel_time_is_the_fastest_measured() -> None:
         ({"double": 0.0, "float": 2e-5}, True, UnsupportedError),
         ({"double": 2e-8, "float": 0.0}, True, ChangedResultError),
         ({"double": 0.0, "i32": float("inf")}, True, ChangedResultError),
+        ({"double": 0.0, "sum of double": 9e-11}, True, None),  # of a million addends
+        ({"double": 9e-11, "sum of double": 9e-11}, True, UnsupportedError),
+        ({"sum of double": 2e-10}, True, UnsupportedError),
+        ({"sum of float": 9e-6}, True, None),
+        ({"sum of float": 2e-5}, True, UnsupportedError),
+        ({"sum of double": 2e-6}, True, ChangedResultError),
+        ({"sum of i64": float("inf")}, True, ChangedResultError),
+        ({"sum of double": 1e-16}, False, ChangedResultError),
         ({"double": float("nan")}, True, ChangedResultError),
         ({"double": 1e-16}, False, ChangedResultError),
     ],
 )
 def test_each_type_keeps_its_own_tolerance(errors: dict[str, float], rounding: bool, raised: Any) -> None:
-    sites = [SimpleNamespace(type=type, writes=True) for type in errors]
+    sites = [SimpleNamespace(type=type, writes=True) for type in errors if SUM not in type]
+    sums = [SimpleNamespace(type=type.removeprefix(SUM)) for type in errors if SUM in type]
     subject: Any = SimpleNamespace(
         region=4,
-        outlined={4: SimpleNamespace(text="", reductions=())},
+        outlined={4: SimpleNamespace(text="", reductions=sums)},
         inspection=SimpleNamespace(
             verdicts={4: SimpleNamespace(rounding=rounding)},
-            accesses=SimpleNamespace(nest=SimpleNamespace(sites_in=lambda region: sites)),
+            accesses=SimpleNamespace(nest=SimpleNamespace(sites_in=lambda region: sites), size=lambda region: 10**6),
         ),
     )
     allowed = {type: RESULTS[type] for type in errors if type in RESULTS}
+    sum_limits = {"sum of double": 10**6 * 2.0**-53, "sum of float": RESULTS["float"]}
+    allowed |= {type: limit for type, limit in sum_limits.items() if type in errors}
     assert trial.tolerances(subject) == (allowed if rounding else {})
     candidate, found = Candidate("rcm"), Comparison(False, errors, "a.c:9")
     if raised is None:
@@ -169,6 +182,18 @@ def test_each_type_keeps_its_own_tolerance(errors: dict[str, float], rounding: b
     else:
         with pytest.raises(raised, match=r"chang.*at a\.c:9"):
             trial._verify(subject, candidate, found)
+
+
+@pytest.mark.parametrize(("old", "new", "type"), [(3.0, 3.3, "double"), (3, 4, "i64")])
+def test_a_sum_that_changes_is_told_from_memory_and_has_the_place_of_its_loop(old: Any, new: Any, type: str) -> None:
+    loops = {4: SimpleNamespace(place="a.c:9")}
+    accesses = SimpleNamespace(nest=SimpleNamespace(loops=loops), inside=lambda region: [])
+    bits = [value if type == "i64" else struct.unpack("<Q", struct.pack("<d", value))[0] for value in (old, new)]
+    outcomes = [Outcome({}, (raw,), (type,)) for raw in bits]
+    replay: Any = SimpleNamespace(accesses=accesses, region=4)
+    found = Replay.compare(replay, *outcomes)
+    assert found.worst == "a.c:9" and found.errors == {SUM + type: pytest.approx(0.1 if type == "double" else math.inf)}
+    assert Replay.compare(replay, outcomes[0], outcomes[0]).bit_equal
 
 
 def test_a_worker_without_work_loads_what_it_will_need() -> None:
