@@ -6,13 +6,11 @@ would not fit. The limit that the guardian sets for workers (RLIMIT_DATA) is onl
 
 from __future__ import annotations
 
-import ctypes
 import re
 import resource
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 LEAST = 256 << 20  # the smallest budget: an interpreter with its libraries takes as much
 SHARE = 2  # the default budget is the free memory divided by this
@@ -48,10 +46,11 @@ def freed_memory_kept() -> Iterator[None]:
     Long vectors that are made and dropped all the time otherwise cost more for clearing new pages than for their
     numbers. Afterwards what it keeps is given back once. Other C libraries than GNU's do as they do.
     """
+    import ctypes  # slow to import: every command asks for the budget
+
     trim, map_from, most = -1, -3, (1 << 31) - 1  # of malloc.h, and the largest number that it takes
-    library: Any = None
-    with suppress(AttributeError, OSError):
-        library = ctypes.CDLL(None)
+    library = ctypes.CDLL(None)
+    with suppress(AttributeError):
         library.mallopt(trim, most)
         library.mallopt(map_from, most)
     try:
