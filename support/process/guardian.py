@@ -32,6 +32,7 @@ PR_SET_CHILD_SUBREAPER = 36
 CLONE_NEWUSER = 0x10000000
 CLONE_NEWPID = 0x20000000
 
+STOPS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 FAST, SLOW = 0.002, 0.1  # seconds between two checks of the limits; the slow interval costs under 0.5 % of one core
 GRACE = 0.2  # seconds that other processes get to end by themselves when the program has ended
 PATIENCE = 5.0  # seconds to keep killing; a process in an uninterruptible sleep may survive longer
@@ -77,21 +78,22 @@ class LaunchError(Exception):
 class Tree:
     """The program and everything that it started."""
 
-    def __init__(self, program: int, namespace: bool, delays: int | None = None) -> None:
+    def __init__(self, program: int, namespace: bool) -> None:
         self.program = program
         self.namespace = namespace
-        self.delays = delays  # descriptor of the program's statistics of the scheduler
         self.delayed = 0.0  # seconds in which its first thread could run, and others had the processors
+        self.delays = -1  # the scheduler's file on it; in a namespace it has another number in /proc
+        with suppress(OSError):
+            self.delays = -1 if namespace else os.open(f"/proc/{program}/schedstat", os.O_RDONLY | os.O_CLOEXEC)
         self.status: int | None = None
         self.ended = 0.0
-        self.cpu = 0.0
-        self.rss = 0
-        self.left_behind = 0
+        self.cpu, self.rss, self.left_behind = 0.0, 0, 0
 
     def reap(self, killing: bool = False) -> bool:
         """Collect the processes that have ended; False when none is left at all."""
         while True:
-            self._look()
+            with suppress(OSError, ValueError, IndexError):  # known until it is collected
+                self.delayed = int(os.pread(self.delays, 256, 0).split()[1]) / 1e9
             try:
                 pid, status, usage = os.wait4(-1, os.WNOHANG)
             except ChildProcessError:
@@ -104,12 +106,6 @@ class Tree:
                 self.status, self.ended = status, time.monotonic()
             elif killing and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
                 self.left_behind += 1
-
-    def _look(self) -> None:
-        """Read how long the program was delayed, which is known until it is reaped."""
-        if self.delays is not None and self.status is None:
-            with suppress(OSError, ValueError, IndexError):
-                self.delayed = int(os.pread(self.delays, 256, 0).split()[1]) / 1e9
 
     def kill(self) -> None:
         """Kill until nothing is left; processes forked in between are killed in the next pass."""
@@ -233,18 +229,8 @@ def unshare() -> bool:
     return True
 
 
-def own_number() -> int:
-    """The number of this process in the mounted /proc, 0 where there is none."""
-    with suppress(OSError, ValueError):
-        return int(os.readlink("/proc/self"))  # noqa: PTH115 # `pathlib` is slow to import
-    return 0
-
-
-def launch(request: Request) -> tuple[int, float, int | None]:
-    """Start the program in a session of its own.
-
-    Returns its pid, when its exec began (monotonic seconds), and a descriptor of its statistics of the scheduler.
-    """
+def launch(request: Request) -> tuple[int, float]:
+    """Start the program in a session of its own; its pid and when its exec began (monotonic seconds)."""
     readable, writable = os.pipe()  # both close on exec: end of file is success
     guardian = os.getpid()
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
@@ -262,7 +248,7 @@ def launch(request: Request) -> tuple[int, float, int | None]:
             if request.folder:
                 os.chdir(request.folder)
             stage = "program"
-            os.write(writable, b"%d:%d" % (own_number(), time.monotonic_ns()))
+            os.write(writable, b"%d" % time.monotonic_ns())
             os.execvpe(request.command[0], request.command, request.environment)
         except OSError as error:
             os.write(writable, f" {error.errno} {stage}".encode())
@@ -275,11 +261,7 @@ def launch(request: Request) -> tuple[int, float, int | None]:
     if len(words) > 1:
         os.waitpid(program, 0)
         raise LaunchError(int(words[-2]), words[-1].decode())
-    number, _, began = words[0].partition(b":") if words else (b"0", b"", b"%d" % time.monotonic_ns())
-    delays = None
-    with suppress(OSError):
-        delays = os.open(f"/proc/{int(number)}/schedstat", os.O_RDONLY | os.O_CLOEXEC)
-    return program, int(began) / 1e9, delays
+    return program, int(words[0]) / 1e9 if words else time.monotonic()
 
 
 def set_limits(request: Request) -> None:
@@ -305,18 +287,13 @@ def wake_on_signals() -> int:
     return readable
 
 
-STOPS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
-
-
 def supervise(request: Request, control: int, wake: int, tree: Tree, started: float) -> str:
     """Wait for the program to end, or a reason to end it: `time`, `output`, `processes` or `abandoned`."""
     poller = select.poll()
     poller.register(control, select.POLLIN)
     poller.register(wake, select.POLLIN)
     census = Census(request.processes)
-    reason = ""
-    written = 0
-    pause = FAST
+    reason, written, pause = "", 0, FAST
     end = started + request.seconds
     while not reason:
         tree.reap()
@@ -357,20 +334,18 @@ def output_size() -> int:
 
 def guard(request: Request, control: int, wake: int) -> str:
     """Run the program; returns the answer for tracecut, one line."""
-    if request.isolate and enter_namespace(control):
-        namespace, protection = True, "pid namespace"
-    else:
+    namespace, protection = request.isolate and enter_namespace(control), "pid namespace"
+    if not namespace:
         die_with(request.parent, signal.SIGTERM)
-        namespace = False
         protection = "subreaper" if prctl(PR_SET_CHILD_SUBREAPER, 1) else "parent-death signal"
     try:
-        program, started, delays = launch(request)
+        program, started = launch(request)
     except LaunchError as error:
         return "failed {} {}".format(*error.args)
-    tree = Tree(program, namespace, delays)
+    tree = Tree(program, namespace)
     reason = supervise(request, control, wake, tree, started)
-    if delays is not None:
-        os.close(delays)
+    with suppress(OSError):
+        os.close(tree.delays)
     capped = output_size() > request.output
     for descriptor in 1, 2:
         if os.fstat(descriptor).st_size > request.output:

@@ -71,7 +71,7 @@ class Finished:
     seconds: float  # wall clock from the program's exec to its end
     # user + system, of the program (including 2 ms to start it) and all processes that were waited for
     cpu_seconds: float
-    delayed_seconds: float  # of `seconds`: the first thread was ready to run, and others had the processors
+    delayed_seconds: float  # of `seconds`: its first thread could run, others had the processors; 0 where unknown
     max_rss: int  # bytes, of the largest process; at least the guardian's own 10 MB, inherited through fork
     stdout: Path
     stderr: Path
