@@ -72,6 +72,18 @@ SECONDS = Kind("a positive number of seconds", float, _positive)
 BYTES = whole(LEAST, None, f"a size of at least {size(LEAST)} (such as 800M or 2G)", read_size)
 
 
+def size_in_bytes(name: str, value: int | str) -> int:
+    """Bytes of an argument such as `2 << 30` or `"2G"`. Raises ArgumentError, which names it."""
+    if not isinstance(value, str):
+        return int(BYTES.value(name, value))
+    from argparse import ArgumentTypeError
+
+    try:
+        return int(BYTES.word(value))
+    except ArgumentTypeError as error:
+        raise ArgumentError(f"{name} is {error}") from None
+
+
 def word(name: str, value: object) -> str:
     """A string of a command line. Numbers are converted: `argv=["--steps", 9]`. Raises ArgumentError."""
     text = os.fsdecode(value) if isinstance(value, str | bytes | os.PathLike) else str(value)

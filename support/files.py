@@ -93,7 +93,7 @@ def write_atomic(path: str | os.PathLike[str], write: Callable[[BinaryIO], None]
             _sync_folder(target.parent)
     except OSError as error:
         raise OutputError(
-            f"cannot write {target}: {error.strerror or error}{_free_space(error, target.parent)}",
+            f"cannot write {target}: {error.strerror or error}{free_space(error, target.parent)}",
             hint="Existing files are unchanged. Choose another file (-o), or free some space.",
         ) from error
     finally:
@@ -321,7 +321,8 @@ def _damaged(source: Path, what: str) -> ArtefactError:
     return ArtefactError(f"{source} {what}", hint="The file is damaged or not from tracecut; create it again.")
 
 
-def _free_space(error: OSError, folder: Path) -> str:
+def free_space(error: OSError, folder: Path) -> str:
+    """What is left in a folder, in brackets, for the message of an error that a lack of it causes; else nothing."""
     if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return ""
     try:

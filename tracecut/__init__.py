@@ -55,9 +55,12 @@ if TYPE_CHECKING:
     from .partition import methods, partition
     from .partition.balance.target_sizes import target_sizes
     from .partition.inputs.matrix_files import read_matrix
+    from .partition.inputs.on_disk.disk_matrix import DiskMatrix
+    from .partition.inputs.on_disk.stream_matrix import stream_matrix
 
 __all__ = [
     "DependenceGraph",
+    "DiskMatrix",
     "Kernel",
     "Machine",
     "Optimized",
@@ -92,6 +95,7 @@ __all__ = [
     "rwr",
     "simulate",
     "spmv",
+    "stream_matrix",
     "target_sizes",
     "trace",
 ]
@@ -112,6 +116,8 @@ _HOMES = {
     "map_onto": "mapping.map_onto",
     "place": "mapping.place",
     "read_matrix": "partition.inputs.matrix_files",
+    "stream_matrix": "partition.inputs.on_disk.stream_matrix",
+    "DiskMatrix": "partition.inputs.on_disk.disk_matrix",
     "simulate": "mapping.simulate",
     "Ranks": "codegen.ranks.ranks",
     "SparseOperator": "codegen.sparse.operator",

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from tracecut.support.argument_checks import BYTES
+from tracecut.support.argument_checks import size_in_bytes
 from tracecut.support.arrays import check_offsets, check_range
 from tracecut.support.errors import ArgumentError, ArtefactError
 
@@ -60,7 +60,7 @@ def read_matrix(
     each thread.
     """
     file = Path(path)
-    budget = None if memory is None else BYTES.value("memory", memory) if not isinstance(memory, str) else _read(memory)
+    budget = None if memory is None else size_in_bytes("memory", memory)
     ending = ending_of(file, ENDINGS, "the path", "a scipy.sparse matrix")
     if ending == ".npz":
         return _saved(file)
@@ -74,15 +74,6 @@ def _text(file: Path, ending: str, budget: int | None, told: Told) -> sp.csr_arr
     head = market_head(file) if ending == ".mtx" else edges_head(file)
     shape = None if head.entries is None else (head.layout.rows, head.layout.columns)
     return to_csr(counted_chunks(head, told), shape, head.dtype, head.mirror, budget)
-
-
-def _read(memory: str) -> int:
-    from argparse import ArgumentTypeError
-
-    try:
-        return int(BYTES.word(memory))
-    except ArgumentTypeError as error:
-        raise ArgumentError(f"memory is {error}") from None
 
 
 def _adjacency(file: Path, told: Told) -> sp.csr_array[Any]:

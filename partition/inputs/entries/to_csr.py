@@ -74,7 +74,7 @@ def _check_room(needed: int, budget: int) -> None:
     if needed > budget:
         raise ArgumentError(
             f"the matrix takes {size(needed)} in memory, which is more than the {size(budget)} allowed",
-            hint="memory= (--memory) allows more.",
+            hint="memory= allows more. tracecut.stream_matrix keeps it on disk, as --memory of the commands does.",
         )
 
 
