@@ -16,11 +16,13 @@ from tracecut.codegen.sparse.estimate import making_seconds, misses_seconds
 from tracecut.codegen.sparse.operator import SparseOperator
 from tracecut.codegen.sparse.row_threads import run_blocks, usable
 from tracecut.codegen.sparse.spmv import spmv
+from tracecut.partition.inputs.on_disk.disk_matrix import DiskMatrix
 from tracecut.support.argument_checks import one_of, whole_number
 from tracecut.support.errors import ArgumentError, ConvergenceError
 
 from .cg_steps import advance_step, dot_step, turn_step
 from .in_links import BLOCKS, unsigned
+from .on_disk.gathered_file import GatheredFile
 from .on_ranks import Problem, hold
 from .records import Solution, unless_converged
 
@@ -48,7 +50,7 @@ def cg(
     Args:
         A: a square scipy.sparse matrix, a dense array of two dimensions, or a LinearOperator. Of a real matrix `spmv`
             chooses form and order for a hundred products, and vectors are moved into that order once; so they are with
-            `tracecut.spmv(A, …)`.
+            `tracecut.spmv(A, …)`. Or a real matrix on disk (`tracecut.stream_matrix`), without `M`.
         b: (n) or (n, 1).
         x0: the first iterate. None: zeros.
         rtol, atol: it ends when ‖b − A x‖₂ < max(rtol ‖b‖₂, atol).
@@ -84,6 +86,10 @@ def cg(
     kinds = {_kind(each) for each in (right, start, matrix, other) if each is not None}
     dtype = np.complex128 if "c" in kinds else np.float64
     problem = _Problem(right.astype(dtype), start.astype(dtype), max(tolerances[0] * length, tolerances[1]), most)
+    if isinstance(matrix, DiskMatrix):
+        if other is not None or dtype != np.float64:
+            raise ArgumentError("A is on disk, where it has to be real, without M", hint="A.to_csr() is in memory.")
+        return _on_disk(matrix, problem, callback)
     if other is None and dtype == np.float64:
         if isinstance(matrix, Csr):
             matrix = spmv(matrix, order=_order(matrix), expected_calls=CALLS)
@@ -137,6 +143,19 @@ def _fused(operator: SparseOperator, problem: _Problem, callback: Callable[[Vect
     step, back, bounds = _passes(x.size, usable(None)), operator.from_permuted, (problem.bound, problem.most)
     found = _iterate(lambda p, q: product.times(p, out=q), step, (x, r), bounds, back, callback)
     return _ended(back(x), *found, problem.bound)
+
+
+def _on_disk(matrix: DiskMatrix, problem: _Problem, callback: Callable[[Vector], None] | None) -> Solution:
+    """As `_fused`, in the order of the rows."""
+    x, r, threads = problem.x.copy(), problem.b.copy(), usable(None)
+    file = GatheredFile.of(matrix.file, np.zeros(0, np.int64))
+    if x.any():
+        product = np.empty_like(x)
+        file.product(x, product, threads)
+        r -= product
+    step, bounds = _passes(x.size, threads), (problem.bound, problem.most)
+    found = _iterate(lambda p, q: file.product(p, q, threads), step, (x, r), bounds, np.copy, callback)
+    return _ended(x, *found, problem.bound)
 
 
 def _passes(size: int, threads: int, whole: Callable[[float], float] = float) -> Callable[..., float]:
@@ -286,12 +305,15 @@ def _product(operand: Any) -> Callable[[Vector], Vector]:
 
 def _operand(name: str, given: Any, size: int) -> Any:
     shape = getattr(given, "shape", None)
-    if shape is None or len(shape) != 2 or not hasattr(given, "__matmul__"):
+    on_disk = isinstance(given, DiskMatrix) and name == "A"
+    if shape is None or len(shape) != 2 or not (hasattr(given, "__matmul__") or on_disk):
         raise ArgumentError(f"{name} is a {type(given).__name__}, a matrix or a LinearOperator was expected")
     if shape[0] != shape[1]:
         raise ArgumentError(f"{name} has the shape {tuple(shape)}, a square one was expected")
     if shape[0] != size:
         raise ArgumentError(f"{name} has the shape {tuple(shape)}, b has {size} entries")
+    if on_disk:
+        return given
     if hasattr(given, "tocsr") or isinstance(given, np.ndarray):
         kind = np.dtype(given.dtype).kind
         if kind not in "biufc":

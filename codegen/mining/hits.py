@@ -13,10 +13,12 @@ from tracecut.support.arrays import Floats
 from tracecut.support.errors import ArgumentError
 
 from .both_products import both_products, piece_count
-from .in_links import Gathered, by_degree, cut, gathered, renumbered
+from .in_links import BLOCKS, Gathered, blocks_alone, by_degree, cut, gathered, renumbered
 from .iterations import NOWHERE, Bounds, check_bounds, distribution, operator_for, run_step
 from .lanczos import top_vector
-from .links import Links, as_links
+from .links import Links, as_any_links, as_links
+from .on_disk.disk_links import DiskLinks
+from .on_disk.gathered_file import INTO, OUT, GatheredFile, gathered_file
 from .on_ranks import Problem, bounds_of, hold, incoming, joined, refuse_operator
 from .records import Communication, Scores, unless_converged
 from .scales import by_largest
@@ -61,23 +63,31 @@ def hits(
     O(links · iterations).
     """
 
-    def prepared() -> tuple[Links, Floats, Bounds]:
-        bounds, links = check_bounds(tol, norm, max_iter, device, threads), as_links(graph, weight)
-        if links.size and (not links.targets.size or (links.weights.size and not links.weights.any())):
+    def prepared(take: Callable[..., Any]) -> tuple[Any, Floats, Bounds]:
+        bounds, links = check_bounds(tol, norm, max_iter, device, threads), take(graph, weight)
+        if links.size and not _any_link(links):
             raise ArgumentError("the graph has no links, from which hubs and authorities could follow")
         uniform = np.full(links.size, 1.0 / max(1, links.size))
         return links, uniform if start is None else distribution("start", start, links), bounds
 
     if isinstance(device, Ranks):
-        return device.run(lambda comm: _rank_scores(comm, device, prepared, operator, threads))
-    links, hubs, bounds = prepared()
+        return device.run(lambda comm: _rank_scores(comm, device, lambda: prepared(as_links), operator, threads))
+    links, hubs, bounds = prepared(as_any_links if operator is None else as_links)
     n = links.size
     if n == 0:
         return Scores(np.zeros(0), 0, 0.0, links.nodes), Scores(np.zeros(0), 0, 0.0, links.nodes)
+    if isinstance(links, DiskLinks):
+        return _disk_scores(links, hubs, bounds)
     if operator is None:
         pieces = piece_count(links)
         return _gathered_scores(links, hubs, bounds) if pieces < 2 else _both_scores(links, hubs, bounds, pieces)
     return _operator_scores(links, operator_for(operator, n), hubs, bounds)
+
+
+def _any_link(links: Links | DiskLinks) -> bool:
+    if isinstance(links, DiskLinks):
+        return links.count > 0
+    return bool(links.targets.size) and (not links.weights.size or bool(links.weights.any()))
 
 
 def _both_scores(links: Links, hubs: Floats, bounds: Bounds, pieces: int) -> tuple[Scores, Scores]:
@@ -105,6 +115,33 @@ def _gathered_scores(links: Links, hubs: Floats, bounds: Bounds) -> tuple[Scores
     product = _products(into, out, bounds.threads)
     hubs, authorities, last = _iterate(product, _scaling(out, bounds), hubs[order], bounds, "start")
     return _found(links.nodes, hubs[rank], authorities[rank], last, bounds)
+
+
+def _disk_scores(links: DiskLinks, hubs: Floats, bounds: Bounds) -> tuple[Scores, Scores]:
+    """As `_gathered_scores`, with the links of each direction on disk."""
+    order, rank = by_degree(links.out)
+    with (
+        gathered_file(links, order, rank, INTO, BLOCKS) as into,
+        gathered_file(links, order, rank, OUT, BLOCKS) as out,
+    ):
+        blocks = [blocks_alone(file.blocks) for file in (out, into)]
+        product = _file_products((out, into), blocks, bounds.threads)
+        hubs, authorities, last = _iterate(product, _scaling(blocks[0], bounds), hubs[order], bounds, "start")
+    return _found(None, hubs[rank], authorities[rank], last, bounds)
+
+
+def _file_products(
+    files: tuple[GatheredFile, GatheredFile], blocks: Sequence[Gathered], threads: int
+) -> Callable[[bool, Floats, float, Floats], float]:
+    """As `_products`, of A and of Aᵀ on disk."""
+
+    def product(backward: bool, x: Floats, factor: float, y: Floats) -> float:
+        files[backward].product(x, y, threads)
+        sums = np.zeros((blocks[backward].cuts.size - 1, 1))
+        run_step(sum_step, blocks[backward], threads, NOWHERE, x, factor, y, sums)
+        return float(sums.sum())
+
+    return product
 
 
 def _rank_scores(

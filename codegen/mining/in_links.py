@@ -89,6 +89,11 @@ def cut(offsets: npt.NDArray[Any], sources: npt.NDArray[Any], weights: Floats) -
     return Gathered(offsets, sources, weights, np.array(cuts, np.int64))
 
 
+def blocks_alone(cuts: npt.NDArray[np.int64]) -> Gathered:
+    """Blocks of rows for steps whose products are made elsewhere."""
+    return Gathered(np.zeros(0, np.uint32), np.zeros(0, np.uint32), np.zeros(0), cuts)
+
+
 def out_weights(links: Links) -> Floats:
     """The sum of the weights of each node's links. O(links).
 

@@ -16,6 +16,7 @@ from tracecut.support.errors import ArgumentError
 
 from .in_links import Gathered
 from .links import Links
+from .on_disk.disk_links import DiskLinks
 
 NORMS = {"l1": 0, "l2": 1, "max": 2}  # as in `steps`
 NOWHERE = (np.zeros(0, np.uint32), np.zeros(0, np.uint32), None)  # the links of a product that was made already
@@ -66,7 +67,7 @@ def probability(name: str, value: float) -> float:
     return float(value)
 
 
-def distribution(name: str, given: Any, links: Links) -> Floats:
+def distribution(name: str, given: Any, links: Links | DiskLinks) -> Floats:
     """A number for each node, scaled to the sum 1: from a mapping (0 for those it lacks) or an array. New array, (n).
 
     Raises ArgumentError for unknown nodes, a wrong length, numbers that are negative or not finite, and those that sum
@@ -97,7 +98,7 @@ def distribution(name: str, given: Any, links: Links) -> Floats:
     return np.asarray(shares / shares.sum())
 
 
-def places_of(name: str, nodes: list[Any], links: Links) -> npt.NDArray[np.int64]:
+def places_of(name: str, nodes: list[Any], links: Links | DiskLinks) -> npt.NDArray[np.int64]:
     """The numbers of nodes. Raises ArgumentError for one that is not in the graph."""
     if links.nodes is None:
         for node in nodes:

@@ -5,6 +5,7 @@
 - A networkx graph: edges of an undirected one are links both ways; the edge attribute `weight` is the weight, 1 where
   it is missing, and those of parallel edges add up.
 - The path of a file: `tracecut.read_matrix`.
+- A matrix on disk, `tracecut.stream_matrix`: its links stay there (`on_disk`).
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ import numpy as np
 import numpy.typing as npt
 from tracecut.codegen.sparse.csr import rows_of
 from tracecut.partition.inputs.matrix_files import read_matrix
+from tracecut.partition.inputs.on_disk.disk_matrix import DiskMatrix
 from tracecut.support.arrays import Floats, check_compressed, check_range, frozen
 from tracecut.support.errors import ArgumentError
 
 from .networkx_links import networkx_parts
+from .on_disk.disk_links import DiskLinks, disk_links
 
 Indices = npt.NDArray[Any]
 MOST = 2**31  # nodes: their numbers are 32-bit
@@ -54,6 +57,13 @@ class Links:
         return np.diff(self.offsets).astype(np.int64, copy=False)
 
 
+def as_any_links(graph: Any, weight: str | None = "weight") -> Links | DiskLinks:
+    """As `as_links`, with those of a matrix on disk left there."""
+    if isinstance(graph, DiskMatrix):
+        return disk_links(graph, _attribute(weight))
+    return as_links(graph, weight)
+
+
 def as_links(graph: Any, weight: str | None = "weight") -> Links:
     """The links of a graph as the module says.
 
@@ -62,8 +72,9 @@ def as_links(graph: Any, weight: str | None = "weight") -> Links:
     Raises ArgumentError, naming the entry, for matrices that are not square or damaged, and for weights that are
     negative or not finite; ArtefactError for a damaged file. O(links).
     """
-    if weight is not None and not isinstance(weight, str):
-        raise ArgumentError(f"weight is {weight!r}, the name of an attribute or None was expected")
+    weight = _attribute(weight)
+    if isinstance(graph, DiskMatrix):
+        raise ArgumentError("graph is a DiskMatrix, which this takes in memory alone", hint="graph.to_csr() is there.")
     if isinstance(graph, Links):
         return graph
     if isinstance(graph, str | os.PathLike):
@@ -77,6 +88,12 @@ def as_links(graph: Any, weight: str | None = "weight") -> Links:
         return _from_matrix(graph, weight)
     dense = "scipy.sparse.csr_array(graph) makes one of a dense array." if isinstance(graph, np.ndarray) else ""
     raise ArgumentError(f"graph is a {type(graph).__name__}, {EXPECTED} was expected", hint=dense)
+
+
+def _attribute(weight: str | None) -> str | None:
+    if weight is not None and not isinstance(weight, str):
+        raise ArgumentError(f"weight is {weight!r}, the name of an attribute or None was expected")
+    return weight
 
 
 def _from_ends(ends: tuple[Any, ...], weight: str | None) -> Links:

@@ -10,7 +10,7 @@ from tracecut.codegen.ranks.communicator import Communicator
 from tracecut.codegen.ranks.ranks import Ranks
 from tracecut.support.arrays import Floats
 
-from .in_links import Gathered, by_degree, cut, gathered, out_weights
+from .in_links import BLOCKS, Gathered, blocks_alone, by_degree, cut, gathered, out_weights
 from .iterations import (
     NOWHERE,
     Bounds,
@@ -21,7 +21,9 @@ from .iterations import (
     probability,
     run_step,
 )
-from .links import Links, as_links
+from .links import Links, as_any_links, as_links
+from .on_disk.disk_links import DiskLinks
+from .on_disk.gathered_file import INTO, gathered_file
 from .on_ranks import Problem, bounds_of, hold, incoming, joined, refuse_operator
 from .records import Scores, unless_converged
 from .scales import by_rows
@@ -47,7 +49,8 @@ def pagerank(
 
     Args:
         graph: a square scipy.sparse matrix (entry (u, v): a link from u to v), a tuple of arrays (u, v) or (u, v, w), a
-            networkx graph (an undirected edge is a link both ways), or the path of a file.
+            networkx graph (an undirected edge is a link both ways), the path of a file, or a matrix on disk
+            (`tracecut.stream_matrix`), with which an iteration needs its vectors and a few rows in memory.
         alpha: the share that follows links, from 0 to 1; with 1 it need not converge.
         personalization: p, where jumps go: node → share, or an array (n); scaled to the sum 1. None: uniform.
         dangling: d, where those go that are at a node without links (`lost` is their sum); in the same form. None: p.
@@ -68,9 +71,9 @@ def pagerank(
     Scores, after `max_iter` iterations. O(links · iterations).
     """
 
-    def prepared() -> tuple[Links, float, tuple[Floats, ...], Bounds]:
+    def prepared(take: Callable[..., Any]) -> tuple[Any, float, tuple[Floats, ...], Bounds]:
         bounds, share = check_bounds(tol, norm, max_iter, device, threads), probability("alpha", alpha)
-        links = as_links(graph, weight)
+        links = take(graph, weight)
         uniform = np.full(links.size, 1.0 / max(1, links.size))
         p = uniform if personalization is None else distribution("personalization", personalization, links)
         d = p if dangling is None else distribution("dangling", dangling, links)
@@ -78,12 +81,14 @@ def pagerank(
         return links, share, (x, p, d), bounds
 
     if isinstance(device, Ranks):
-        return device.run(lambda comm: _rank_ranks(comm, device, prepared, operator, threads))
-    links, alpha, (x, p, d), bounds = prepared()
+        return device.run(lambda comm: _rank_ranks(comm, device, lambda: prepared(as_links), operator, threads))
+    links, alpha, (x, p, d), bounds = prepared(as_any_links if operator is None else as_links)
     n = links.size
     if n == 0:
         return Scores(np.zeros(0), 0, 0.0, links.nodes)
-    if operator is None:
+    if isinstance(links, DiskLinks):
+        found = _disk_ranks(links, alpha, (x, p, d), bounds)
+    elif operator is None:
         found = _gathered_ranks(links, alpha, (x, p, d), bounds)
     else:
         found = _operator_ranks(links, operator_for(operator, n), alpha, (x, p, d), bounds)
@@ -104,6 +109,22 @@ def _gathered_ranks(links: Links, alpha: float, vectors: tuple[Floats, ...], bou
 
     iterations, residual = _iterate(step, graph, (x, inverse), alpha, bounds)
     return Scores(x[rank], iterations, residual, links.nodes)
+
+
+def _disk_ranks(links: DiskLinks, alpha: float, vectors: tuple[Floats, ...], bounds: Bounds) -> Scores:
+    """As in memory, with the products made before the steps: the same sums in the same order."""
+    order, rank = by_degree(links.out)
+    x, p, d = (vector[order] for vector in vectors)
+    inverse = inverses(links.weights[order])
+    with gathered_file(links, order, rank, INTO, BLOCKS) as file:
+        blocks = blocks_alone(file.blocks)
+
+        def step(shares: Floats, fresh: Floats, numbers: tuple[float, float, int], sums: Floats) -> None:
+            file.product(shares, fresh, bounds.threads)
+            run_step(rank_step, blocks, bounds.threads, NOWHERE, x, shares, fresh, inverse, (p, d), numbers, sums)
+
+        iterations, residual = _iterate(step, blocks, (x, inverse), alpha, bounds)
+    return Scores(x[rank], iterations, residual, None)
 
 
 def _operator_ranks(links: Links, operator: Any, alpha: float, vectors: tuple[Floats, ...], bounds: Bounds) -> Scores:

@@ -10,19 +10,23 @@ import numpy.typing as npt
 from tracecut.codegen.ranks.communicator import Communicator
 from tracecut.codegen.ranks.ranks import Ranks
 from tracecut.codegen.sparse.orders import inverse_order
+from tracecut.partition.inputs.on_disk.disk_matrix import check_room
 from tracecut.support.arrays import Floats
 from tracecut.support.errors import ArgumentError
 
 from .both_ways import both_ways
-from .in_links import renumbered, row_sums
+from .in_links import BLOCKS, by_degree, renumbered, row_sums
 from .iterations import NORMS, Bounds, check_bounds, inverses, operator_for, places_of, probability
-from .links import Links, as_links
+from .links import Links, as_any_links, as_links
+from .on_disk.disk_links import DiskLinks
+from .on_disk.gathered_file import both_ways_file
 from .on_ranks import Held, Problem, bounds_of, entries_of, hold, refuse_operator
 from .records import Scores, unless_converged
 from .scales import by_largest
 from .walks import WIDTHS, Walks, run_walks
 
 Places = npt.NDArray[np.int64]
+VECTOR_BYTES = 8 * 2 * WIDTHS[-1] + 48  # of each node: the walks under way, what is counted, numbers
 
 
 def rwr(
@@ -60,15 +64,17 @@ def rwr(
     Scores, after `max_iter` iterations. O(links · iterations · queries).
     """
 
-    def prepared() -> tuple[Links, Places, float, Bounds]:
+    def prepared(take: Callable[..., Any]) -> tuple[Any, Places, float, Bounds]:
         bounds, share = check_bounds(tol, norm, max_iter, device, threads), probability("c", c)
-        links = as_links(graph, weight)
+        links = take(graph, weight)
         return links, _query_places(queries, links), share, bounds
 
     if isinstance(device, Ranks):
-        return device.run(lambda comm: _rank_walks(comm, device, prepared, operator, threads))
-    links, wanted, c, bounds = prepared()
-    if operator is None:
+        return device.run(lambda comm: _rank_walks(comm, device, lambda: prepared(as_links), operator, threads))
+    links, wanted, c, bounds = prepared(as_any_links if operator is None else as_links)
+    if isinstance(links, DiskLinks):
+        found = _disk_walks(links, wanted, c, bounds)
+    elif operator is None:
         found = _gathered_walks(links, wanted, c, bounds)
     else:
         found = _operator_walks(links, operator_for(operator, links.size), wanted, c, bounds)
@@ -77,7 +83,7 @@ def rwr(
     return found
 
 
-def _query_places(queries: Any, links: Links) -> Places:
+def _query_places(queries: Any, links: Links | DiskLinks) -> Places:
     if isinstance(queries, np.ndarray):
         if queries.ndim > 1:
             raise ArgumentError(f"queries has the shape {queries.shape}, a list of nodes was expected")
@@ -94,6 +100,21 @@ def _gathered_walks(links: Links, queries: Places, c: float, bounds: Bounds) -> 
     walks = Walks(graph, degrees, inverse_order(rank), c, bounds)
     values, iterations, residual = run_walks(walks, rank[queries].astype(np.int64))
     return Scores(values.T, iterations, residual, links.nodes)
+
+
+def _disk_walks(links: DiskLinks, queries: Places, c: float, bounds: Bounds) -> Scores:
+    needed = links.size * (8 * queries.size + VECTOR_BYTES) + 32 * links.matrix.most
+    check_room(f"random walks from {queries.size} of {links.size} nodes on disk", needed, links.matrix.memory)
+    order, rank = by_degree(links.out + links.into)
+    with both_ways_file(links, order, rank, BLOCKS) as file:
+        degrees = np.zeros(links.size)
+        for piece in file.pieces():
+            values = np.zeros(0) if piece.values is None else piece.values
+            degrees[piece.low : piece.high] = row_sums(piece.offsets, values)
+        inverses(degrees)  # which the steps do not check
+        walks = Walks(file, degrees, order, c, bounds)
+        values, iterations, residual = run_walks(walks, rank[queries].astype(np.int64))
+    return Scores(values.T, iterations, residual, None)
 
 
 def _operator_walks(links: Links, operator: Any, queries: Places, c: float, bounds: Bounds) -> Scores:

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from numba import njit
-from tracecut.codegen.sparse.native_code import addresses, aligned, native
-from tracecut.codegen.sparse.row_threads import run_blocks
+from tracecut.codegen.sparse.native_code import address, addresses, aligned, native
+from tracecut.codegen.sparse.row_threads import Cuts, run_blocks
 from tracecut.support.arrays import Floats
 
-from .in_links import Gathered
+from .in_links import Gathered, blocks_alone
 from .iterations import Bounds, run_step
+from .on_disk.gathered_file import GatheredFile
 
 WIDTHS = (1, 4, 8)  # walks of one sweep
 Places = npt.NDArray[np.int64]
@@ -25,16 +26,21 @@ class Walks:
     """What all walks share.
 
     Attributes:
-        graph: the links both ways. degrees: float64 (n), the weights of the links of each node.
+        graph: the links both ways, in memory or on disk. degrees: float64 (n), the weights of the links of each node.
         order: uint32 (n), the nodes by their new numbers, which `graph` and `degrees` have.
         c: the share that follows links.
     """
 
-    graph: Gathered
+    graph: Gathered | GatheredFile
     degrees: Floats
     order: npt.NDArray[np.uint32]
     c: float
     bounds: Bounds
+
+    @property
+    def blocks(self) -> Gathered:
+        """The blocks of rows."""
+        return self.graph if isinstance(self.graph, Gathered) else blocks_alone(self.graph.blocks)
 
 
 @dataclass(eq=False)
@@ -103,7 +109,7 @@ def run_walks(walks: Walks, starts: Places) -> tuple[Floats, int, float]:
         done = np.flatnonzero(ended)
         most, worst = max(most, int(seats.ages[done].max())), max(worst, float(residuals[done].max()))
         into = seats.queries[done]
-        run_step(_leave, walks.graph, bounds.threads, seats.shares, done, walks.degrees, walks.order, into, values)
+        run_step(_leave, walks.blocks, bounds.threads, seats.shares, done, walks.degrees, walks.order, into, values)
         seats.queries[done] = seats.starts[done] = -1
         seats.fill(waiting, walks.degrees)
         seats = seats.fitted()
@@ -112,17 +118,33 @@ def run_walks(walks: Walks, starts: Places) -> tuple[Floats, int, float]:
 
 def _step(walks: Walks, seats: _Seats) -> Floats:
     """One step of each walk; returns the norms of the changes."""
-    graph, degrees, width = walks.graph, walks.degrees, seats.queries.size
-    call = native(f"walk_step_{width}", "nnnnpppppppppp", None, graph.offsets.dtype)
-    sums, numbers = np.empty((graph.cuts.size - 1, width)), np.array([walks.c, 1.0 - walks.c])
-    weights = graph.weights if graph.weights.size else None
-    vectors = (seats.shares, seats.fresh, degrees, seats.starts, numbers, sums)
-    known = addresses(graph.cuts, graph.offsets, graph.sources, weights, *vectors)
-    entries, norm = graph.sources.size, walks.bounds.norm
-    run_blocks(lambda first, last: call(first, last, entries, norm, *known), graph.for_threads(walks.bounds.threads))
+    blocks, width = walks.blocks, seats.queries.size
+    sums = np.empty((blocks.cuts.size - 1, width))
+    if isinstance(walks.graph, Gathered):
+        weights = blocks.weights if blocks.weights.size else None
+        links = (blocks.offsets, blocks.sources, weights)
+        _step_rows(walks, seats, sums, links, 0, blocks.for_threads(walks.bounds.threads))
+    else:
+        for piece in walks.graph.pieces():
+            first, last = np.searchsorted(blocks.cuts, (piece.low, piece.high)).tolist()
+            many = max(1, min(walks.bounds.threads, last - first))
+            shares = tuple(first + (last - first) * i // many for i in range(many + 1))
+            _step_rows(walks, seats, sums, (piece.offsets, piece.columns, piece.values), piece.low, shares)
     seats.shares, seats.fresh = seats.fresh, seats.shares
     seats.ages += 1
     return walks.bounds.length(sums)
+
+
+def _step_rows(walks: Walks, seats: _Seats, sums: Floats, links: tuple[Any, ...], low: int, shares: Cuts) -> None:
+    """A step for some blocks of rows. links: offsets, sources and weights of rows from `low` on. shares: of threads."""
+    offsets, sources, weights = links
+    call = native(f"walk_step_{seats.queries.size}", "nnnnpppppppppp", None, offsets.dtype)
+    cuts, numbers = walks.blocks.cuts, np.array([walks.c, 1.0 - walks.c])
+    start = address(offsets) - offsets.itemsize * low  # the kernel counts rows from the first of all
+    links_at = addresses(sources, weights)
+    vectors = addresses(seats.shares, seats.fresh, walks.degrees, seats.starts, numbers, sums)
+    known, entries, norm = (*addresses(cuts), start, *links_at, *vectors), sources.size, walks.bounds.norm
+    run_blocks(lambda first, last: call(first, last, entries, norm, *known), shares)
 
 
 def _width(count: int) -> int:

@@ -68,8 +68,7 @@ def to_disk(head: Head, memory: int, told: Told, most: int | None = None) -> Dis
         allowed = entries_of_piece(memory, *shape)
         return DiskMatrix(shape, memory, most or allowed, _rows(spilled, most or allowed))
     finally:
-        spilled.keys.close()
-        spilled.values.close()
+        spilled.close()
 
 
 @dataclass(eq=False)
@@ -124,7 +123,7 @@ class _Spilled:
         self.values.append(values)
 
     def entries(self) -> Iterator[Entries]:
-        """As they stand there, in slices."""
+        """As they stand there, in slices; with the last one the disk is free again."""
         total = self.keys.bytes // 8
         for first in range(0, total, SLICE):
             count = min(SLICE, total - first)
@@ -134,6 +133,11 @@ class _Spilled:
             if values is not None:
                 self.values.read(self.dtype.itemsize * first, values)
             yield keys, values
+        self.close()
+
+    def close(self) -> None:
+        self.keys.close()
+        self.values.close()
 
 
 def _rows(spilled: _Spilled, most: int) -> RowFile:
