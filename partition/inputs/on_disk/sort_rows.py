@@ -23,8 +23,9 @@ Keys = npt.NDArray[np.uint64]
 Values = npt.NDArray[Any]
 Entries = tuple[Keys, Values | None]  # values: None where all are 1
 SORTERS = 2  # pieces that are sorted side by side
-ENTRY_BYTES = SORTERS * 64  # memory for each entry of a piece: keys, values and order, each twice, and what comes out
+ENTRY_BYTES = SORTERS * 64  # memory for each entry of a piece: keys, values and places, each twice, and what comes out
 SUM, LARGEST = range(2)  # what becomes of entries at the same place
+HALF = 0xFFFFFFFF
 SLICE = 1 << 20  # entries that are read at a time
 
 
@@ -73,14 +74,11 @@ def sorted_pieces(
 
     def work(number: int) -> tuple[Values, ...]:
         first, last = int(ends[number]), int(ends[number + 1])
-        own = np.empty(last - first, np.uint64)
+        own, given = np.empty(last - first, np.uint64), np.empty(0 if values is None else last - first, dtype)
         keys.read(8 * first, own)
-        if values is None:
-            own.sort()
-            return _merged(own, np.zeros(0, dtype), cuts, number, dtype, combine)
-        given = np.empty(last - first, dtype)
-        values.read(dtype.itemsize * first, given)
-        return _merged(own, given, cuts, number, dtype, combine)
+        if values is not None:
+            values.read(dtype.itemsize * first, given)
+        return _merged(own, given, int(cuts[number]), int(cuts[number + 1]), combine)
 
     try:
         waiting: deque[Future[tuple[Values, ...]]] = deque()
@@ -121,20 +119,26 @@ def _spread(
             first = last
 
 
-def _merged(
-    keys: Keys, values: Values, cuts: Longs, number: int, dtype: np.dtype[Any], combine: int
-) -> tuple[Values, ...]:
-    """Offsets, columns and values of a piece; no values where all are 1. keys: sorted if there are no values."""
-    low, rows = int(cuts[number]), int(cuts[number + 1] - cuts[number])
-    if values.size:
-        bits = int(np.bitwise_and(keys, 0xFFFFFFFF).max()).bit_length()
-        order = radix_order(_narrowed(keys, low, bits), bits + rows.bit_length())
+def _merged(keys: Keys, values: Values, low: int, high: int, combine: int) -> tuple[Values, ...]:
+    """Offsets, columns and values of the rows [low, high); no values where all are 1, as in what is given."""
+    shift = int(np.bitwise_and(keys, HALF).max(initial=0)).bit_length()
+    bits = shift + (high - low).bit_length()
+    place = keys.size.bit_length() if values.size else 0
+    if bits + place <= 64:  # NumPy sorts numbers, by vector instructions, faster than places by numbers
+        _narrow(keys, low, shift, place)
+        keys.sort()
+        if values.size:
+            values = _moved(keys, place, values)
+    else:
+        _narrow(keys, low, shift, 0)
+        order = radix_order(keys.copy(), bits)
         keys, values = keys[order], values[order]
-    offsets, columns = np.zeros(rows + 1, np.uint32), np.empty(keys.size, np.uint32)
-    found = values if values.size else np.ones(keys.size if combine == SUM and _holds_equal(keys) else 0, dtype)
-    count = int(_merge(keys, low, combine, offsets, columns, found))
-    found = found[: min(count, found.size)]
-    return offsets, columns[:count], np.zeros(0, dtype) if (found == 1).all() else found
+    offsets, columns = np.zeros(high - low + 1, np.uint32), np.empty(keys.size, np.uint32)
+    if not values.size and combine == SUM and _holds_equal(keys):
+        values = np.ones(keys.size, values.dtype)
+    count = int(_merge(keys, shift, combine, offsets, columns, values))
+    values = values[:count]
+    return offsets, columns[:count], values[:0] if (values == 1).all() else values
 
 
 @njit(cache=True, nogil=True)
@@ -184,13 +188,22 @@ def _by_piece(keys: Any, values: Any, cuts: Any, counts: Any, sorted_keys: Any, 
 
 
 @njit(cache=True, nogil=True)
-def _narrowed(keys: Any, low: int, bits: int) -> Any:
-    """Keys of few bits: the row in the piece before `bits` of the column."""
-    found = np.empty_like(keys)
-    shift, half = np.uint64(bits), np.uint64(32)
+def _narrow(keys: Any, low: int, shift: int, place: int) -> None:
+    """Keys of few bits, in place: rows from `low` on, `shift` bits of the column, `place` bits of where it stands."""
     for k in range(keys.size):
-        row = (keys[k] >> half) - np.uint64(low)
-        found[k] = (row << shift) | (keys[k] & np.uint64(0xFFFFFFFF))
+        row = (keys[k] >> np.uint64(32)) - np.uint64(low)
+        narrow = (row << np.uint64(shift)) | (keys[k] & np.uint64(HALF))
+        keys[k] = (narrow << np.uint64(place)) | (np.uint64(k) if place else np.uint64(0))
+
+
+@njit(cache=True, nogil=True)
+def _moved(keys: Any, place: int, values: Any) -> Any:
+    """The values in the order of keys that end in their places, which are taken off."""
+    found = np.empty_like(values)
+    mask = (np.uint64(1) << np.uint64(place)) - np.uint64(1)
+    for k in range(keys.size):
+        found[k] = values[keys[k] & mask]
+        keys[k] >>= np.uint64(place)
     return found
 
 
@@ -203,9 +216,10 @@ def _holds_equal(keys: Any) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _merge(keys: Any, low: int, combine: int, offsets: Any, columns: Any, values: Any) -> int:
+def _merge(keys: Any, shift: int, combine: int, offsets: Any, columns: Any, values: Any) -> int:
     """Puts equal keys together in place; how many are left. offsets: zeros. values: none, or one for each key."""
     count, valued = 0, values.size > 0
+    mask = (np.uint64(1) << np.uint64(shift)) - np.uint64(1)
     for k in range(keys.size):
         if k and keys[k] == keys[k - 1]:
             if valued and combine == SUM:
@@ -213,11 +227,11 @@ def _merge(keys: Any, low: int, combine: int, offsets: Any, columns: Any, values
             elif valued and (values[k].real > values[count - 1].real or values[k] != values[k]):
                 values[count - 1] = values[k]
             continue
-        columns[count] = np.uint32(keys[k] & np.uint64(0xFFFFFFFF))
+        columns[count] = np.uint32(keys[k] & mask)
         if valued:
             values[count] = values[k]
         count += 1
-        offsets[np.int64(keys[k] >> np.uint64(32)) - low + 1] += np.uint32(1)
+        offsets[np.int64(keys[k] >> np.uint64(shift)) + 1] += np.uint32(1)
     for row in range(offsets.size - 1):
         offsets[row + 1] += offsets[row]
     return count

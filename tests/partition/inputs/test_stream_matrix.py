@@ -22,7 +22,7 @@ from tracecut.partition.inputs.entries.file_layouts import market_head
 from tracecut.partition.inputs.entries.text_pieces import unheard
 from tracecut.partition.inputs.matrix_files import read_matrix
 from tracecut.partition.inputs.on_disk import disk_matrix
-from tracecut.partition.inputs.on_disk.sort_rows import piece_cuts
+from tracecut.partition.inputs.on_disk.sort_rows import SUM, _merged, piece_cuts
 from tracecut.partition.inputs.on_disk.stream_matrix import stream_matrix, to_disk
 from tracecut.support.errors import ArgumentError, ArtefactError, OutputError
 
@@ -88,6 +88,19 @@ def test_pieces_have_whole_rows_and_no_more_than_allowed(counts: list[int], most
         assert own[low:high].sum() <= most or high == low + 1
     if all(own[low:high].sum() <= most for low, high in pairwise([0, *sorted(inside), own.size])):
         assert set(cuts[1:-1].tolist()) <= set(inside)
+
+
+def test_keys_of_many_bits() -> None:
+    """A row, a column and a place fit in a word just so, and not any more; entries at one place add up in order."""
+    draw, first = np.random.default_rng(2), 2**31 - 50
+    rows, columns, values = draw.integers(0, 1 << 12, 1 << 19), draw.integers(0, 50, 1 << 19), draw.random(1 << 19)
+    keys = (rows.astype(np.uint64) << np.uint64(32)) | (columns + first).astype(np.uint64)
+    expected = np.zeros((1 << 12, 50))
+    np.add.at(expected, (rows, columns), values)
+    for high in (1 << 12, 1 << 13):
+        offsets, found, sums = _merged(keys.copy(), values, 0, high, SUM)
+        own = sp.csr_array((sums, found.astype(np.int64) - first, offsets[: (1 << 12) + 1]), shape=expected.shape)
+        assert np.array_equal(own.toarray(), expected) and offsets.size == high + 1 and offsets[-1] == sums.size
 
 
 def test_edges_and_packed_files(tmp_path: Path, scratch: Path) -> None:
