@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +67,22 @@ def test_cg(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "‖b − A x‖ is" in run(capsys, "cg", "a.mtx")
 
 
+def test_little_memory(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """All in memory where that is enough, else on disk, with the same results."""
+    commands = {
+        "pagerank": ["g.el"], "hits": ["g.el"], "rwr": ["g.el", "--query", "2"], "cg": ["a.mtx", "--tol", "1e-9"],
+    }  # fmt: skip
+    for command, words in commands.items():
+        run(capsys, command, *words, "-o", "all.npy")
+        for first, shown in ((100, False), (1 << 30, True)):
+            monkeypatch.setattr(mining, "WORK_BYTES", (first, 300))
+            text = run(capsys, command, *words, "-o", "some.npy", "--memory", "256M")
+            assert ("bytes on disk" in text.splitlines()[0]) == shown
+            assert np.abs(np.load("all.npy") - np.load("some.npy")).max() < 1e-12
+            found = json.loads(run(capsys, command, *words, "--json", "--memory", "256M"))
+            assert bool(found["input"]["on_disk"]) == shown
+
+
 @pytest.mark.parametrize(
     ("command", "words", "kind", "message"),
     [
@@ -74,6 +93,12 @@ def test_cg(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         ("pagerank", ["g.el", "-o", "."], UsageError, "-o .: a folder"),
         ("pagerank", ["g.el", "--max-iter", "1"], ConvergenceError, "did not converge: after 1 iterations"),
         ("pagerank", ["none.el"], ArgumentError, "no such file"),
+        ("pagerank", ["none.el", "--memory", "1G"], ArgumentError, "no such file"),
+        ("pagerank", ["bad.el", "--memory", "1G"], ArtefactError, "bad.el:1: 'x': a whole number"),
+        ("pagerank", ["g.el", "--memory", "9"], UsageError, "9: a size of at least 256 MiB"),
+        ("pagerank", ["far.el", "--memory", "1G"], ArgumentError, r"takes 1.29 GiB in memory, .* 1 GiB allowed"),
+        ("pagerank", ["g.npz", "--memory", "1G"], ArgumentError, r"whose ending is none of .mtx"),
+        ("cg", ["g.el", "--memory", "1G", "--ranks", "2"], UsageError, "--memory: several ranks have"),
         ("pagerank", ["bad.el"], ArtefactError, "bad.el:1: 'x': a whole number"),
         ("pagerank", ["wide.mtx"], ArgumentError, "a square one was expected"),
         ("hits", ["g.el", "-o", "g.el/x"], OutputError, "g.el/x"),
@@ -86,6 +111,7 @@ def test_cg(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_refused(folder: Path, command: str, words: list[str], kind: Any, message: str) -> None:
     (folder / "bad.el").write_text("x 1\n")
     (folder / "short.txt").write_text("1\n2\n")
+    (folder / "far.el").write_text("0 10000000\n")
     scipy.io.mmwrite(folder / "wide.mtx", sp.coo_array((2, 3)))
     with pytest.raises(kind, match=message) as caught:
         getattr(mining, f"run_{command}")(words)
@@ -96,6 +122,20 @@ def test_the_usage_line_has_what_is_required() -> None:
     with pytest.raises(UsageError) as caught:
         mining.run_rwr(["g.el"])
     assert "tracecut rwr FILE --query NODE [--query NODE …] [-o FILE]" in caught.value.hint
+
+
+def test_nothing_is_left_on_disk(tmp_path: Path) -> None:
+    """Not even where the process is killed while it has a matrix there."""
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    (tmp_path / "g.el").write_text("0 1\n1 0\n")
+    text = "import sys, tracecut; m = tracecut.stream_matrix(sys.argv[1]); print(m.bytes, flush=True); input()"
+    words = [sys.executable, "-P", "-c", text, str(tmp_path / "g.el")]
+    surroundings = {**os.environ, "TMPDIR": str(scratch)}
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=surroundings) as child:
+        assert child.stdout is not None and int(child.stdout.readline()) > 0
+        child.kill()
+    assert list(scratch.iterdir()) == []
 
 
 def test_statuses(shell: Any) -> None:

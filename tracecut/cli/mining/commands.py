@@ -10,8 +10,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from tracecut.support.argument_checks import COUNT, Kind, whole
+from tracecut.support.argument_checks import BYTES, COUNT, Kind, whole
 from tracecut.support.errors import UsageError
+from tracecut.support.memory_amounts import size
 from tracecut.support.version import __version__
 
 from ..words import Parser, handle_signals
@@ -24,6 +25,7 @@ FORMATS = (
     "FILE: Matrix Market (.mtx), METIS (.graph) or an edge list (.txt, .el, .edges, .edgelist, .tsv), each also with "
     ".gz, or a matrix that scipy saved (.npz). "
 )
+WORK_BYTES = 100, 300  # of each entry and each node, at most, where an iteration has all in memory
 OUTPUT = "file for all {}, one row a node: .npy, or text"
 
 
@@ -133,7 +135,8 @@ _NODE = whole(0)
 def _parser(
     command: str, text: str, what: str, tol: float, most: int = 100, *, top: str = "nodes", more: str = ""
 ) -> argparse.ArgumentParser:
-    usage = f"tracecut {command} FILE{more} [-o FILE] [--tol T] [--top N] [--json] [--split S] [--exchange E]"
+    options = "[-o FILE] [--tol T] [--top N] [--memory BYTES] [--json] [--split S] [--exchange E]"
+    usage = f"tracecut {command} FILE{more} {options}"
     parser = Parser(prog=f"tracecut {command}", usage=usage, description=text, allow_abbrev=False)
     add = parser.add_argument
     add("file", metavar="FILE", help="the matrix")
@@ -145,6 +148,13 @@ def _parser(
         "--max-iter", type=COUNT.word, default=most or None, metavar="N", help=f"most iterations (default: {most_text})"
     )
     add("--top", type=_NODE.word, default=10, metavar="N", help=f"{top} to print (default: 10)")
+    add(
+        "--memory",
+        type=BYTES.word,
+        metavar="BYTES",
+        help="most memory beside Python and its libraries, such as 2G; a matrix for which that is too little is kept "
+        "in the temporary folder (Matrix Market and edge lists; default: all in memory)",
+    )
     add("--json", action="store_true", help="print JSON")
     add_rank_options(parser)
     return parser
@@ -153,7 +163,9 @@ def _parser(
 def _options(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace:
     from tracecut.support.file_kinds import is_folder
 
-    def check(options: argparse.Namespace) -> None:
+    def check(options: argparse.Namespace, many: bool) -> None:
+        if many and options.memory is not None:
+            raise UsageError("--memory: several ranks have the matrix in memory", hint=parser.usage or "")
         if options.output is not None and is_folder(options.output):
             raise UsageError(f"-o {options.output}: a folder, the name of a file expected", hint=parser.usage or "")
         if "query" in options and not options.query:
@@ -172,16 +184,25 @@ def _bounds(options: argparse.Namespace) -> dict[str, Any]:
 def _read(options: argparse.Namespace, place: Place) -> tuple[Any, dict[str, float]]:
     """The matrix, on the first rank; the seconds that it takes."""
     start = time.perf_counter()
-    matrix = place.read(lambda: _matrix(options.file))
+    matrix = place.read(lambda: _matrix(options.file, options.memory))
     return matrix, {"read": time.perf_counter() - start}
 
 
-def _matrix(name: str) -> Any:
+def _matrix(name: str, memory: int | None) -> Any:
+    """In memory where `memory` is enough for all that is made of it, else on disk."""
     from tracecut.partition.inputs.matrix_files import read_matrix
     from tracecut.partition.inputs.progress_line import ProgressLine
 
     with ProgressLine(f"reading {Path(name).name}", everywhere=True) as line:
-        return read_matrix(name, told=line)
+        if memory is None:
+            return read_matrix(name, told=line)
+        from tracecut.partition.inputs.on_disk.stream_matrix import stream_matrix
+
+        matrix = stream_matrix(name, memory=memory, told=line)
+    if WORK_BYTES[0] * matrix.nnz + WORK_BYTES[1] * max(matrix.shape) > memory:
+        return matrix
+    with matrix:
+        return matrix.to_csr()
 
 
 def _timed(seconds: dict[str, float], call: Callable[[], Any]) -> Any:
@@ -194,10 +215,11 @@ def _timed(seconds: dict[str, float], call: Callable[[], Any]) -> Any:
 def _report(command: str, options: argparse.Namespace, matrix: Any, seconds: dict[str, float], found: Any) -> Any:
     rows, columns = matrix.shape
     told = {} if found.communication is None else {"communication": asdict(found.communication)}
+    on_disk = {} if options.memory is None else {"on_disk": getattr(matrix, "bytes", 0)}
     return {
         "tracecut": __version__,
         "command": command,
-        "input": {"path": options.file, "rows": rows, "cols": columns, "nnz": matrix.nnz},
+        "input": {"path": options.file, "rows": rows, "cols": columns, "nnz": matrix.nnz, **on_disk},
         "tol": options.tol,
         "iterations": found.iterations,
         "residual": found.residual,
@@ -232,7 +254,8 @@ def _show(report: Any, options: argparse.Namespace, key: str, residual: str) -> 
         print(json.dumps(report, indent=1))
         return 0
     own, seconds = report["input"], report["seconds"]
-    print(f"{own['path']}: {own['rows']} × {own['cols']}, {own['nnz']} entries")
+    kept = f", {size(own['on_disk'])} on disk" if own.get("on_disk") else ""
+    print(f"{own['path']}: {own['rows']} × {own['cols']}, {own['nnz']} entries{kept}")
     print(f"{report['iterations']} iterations, {residual}")
     print(f"{seconds['read']:.2f} s to read, {seconds['iterate']:.2f} s to iterate")
     if "communication" in report:

@@ -57,16 +57,16 @@ def add_rank_options(parser: argparse.ArgumentParser) -> None:
 
 
 def parsed(
-    parser: argparse.ArgumentParser, words: list[str], check: Callable[[argparse.Namespace], None]
+    parser: argparse.ArgumentParser, words: list[str], check: Callable[[argparse.Namespace, bool], None]
 ) -> argparse.Namespace:
     """As `parse_args`; of several ranks, the first one alone reports a wrong command line.
 
-    check: raises UsageError for options that do not fit.
+    check: gets the options, and whether there are several ranks; raises UsageError for those that do not fit.
     """
     try:
         options = parser.parse_args(words)
-        check(options)
         many = options.ranks is not None or started_rank() is not None
+        check(options, many)
         if not many and (options.split or options.exchange):
             name = "--split" if options.split else "--exchange"
             raise UsageError(f"{name}: there is one rank", hint=USAGE)
