@@ -11,8 +11,9 @@ import numpy.typing as npt
 from numba import njit
 from tracecut.codegen.sparse.gather import gather
 from tracecut.codegen.sparse.row_threads import row_blocks, run_blocks
+from tracecut.partition.inputs.entries.sort_piece import LARGEST, SUM, piece_cuts
 from tracecut.partition.inputs.on_disk.row_file import Buffers, Piece, RowFile
-from tracecut.partition.inputs.on_disk.sort_rows import LARGEST, SUM, Entries, piece_cuts, sort_rows
+from tracecut.partition.inputs.on_disk.sort_rows import Entries, sort_rows
 from tracecut.support.arrays import Floats
 
 from .disk_links import DiskLinks, Longs

@@ -16,6 +16,7 @@ from tracecut.support.memory_budget import default_budget
 
 from ..entries.coordinate_lines import Chunk
 from ..entries.file_layouts import Head, counted_chunks, edges_head, market_head
+from ..entries.sort_piece import piece_cuts
 from ..entries.text_pieces import Told
 from ..entries.to_csr import GENERAL, HERMITIAN, SKEW
 from ..file_endings import ending_of
@@ -23,7 +24,7 @@ from ..progress_line import ProgressLine
 from .disk_matrix import NODE_BYTES, TEXT_BYTES, DiskMatrix, check_room, entries_of_piece
 from .row_file import RowFile
 from .scratch import Scratch
-from .sort_rows import ENTRY_BYTES, SLICE, Entries, piece_cuts, sort_rows, sorted_pieces
+from .sort_rows import ENTRY_BYTES, SLICE, Entries, sort_rows, sorted_pieces
 
 ENDINGS = (".mtx", ".txt", ".el", ".edges", ".edgelist", ".tsv")
 MOST = 2**31 - 1  # rows and columns: vectors of them take 16 GiB each

@@ -19,10 +19,10 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from tracecut.partition.inputs.entries.file_layouts import market_head
+from tracecut.partition.inputs.entries.sort_piece import SUM, merged, piece_cuts
 from tracecut.partition.inputs.entries.text_pieces import unheard
 from tracecut.partition.inputs.matrix_files import read_matrix
 from tracecut.partition.inputs.on_disk import disk_matrix
-from tracecut.partition.inputs.on_disk.sort_rows import SUM, _merged, piece_cuts
 from tracecut.partition.inputs.on_disk.stream_matrix import stream_matrix, to_disk
 from tracecut.support.errors import ArgumentError, ArtefactError, OutputError
 
@@ -98,7 +98,7 @@ def test_keys_of_many_bits() -> None:
     expected = np.zeros((1 << 12, 50))
     np.add.at(expected, (rows, columns), values)
     for high in (1 << 12, 1 << 13):
-        offsets, found, sums = _merged(keys.copy(), values, 0, high, SUM)
+        offsets, found, sums = merged(keys.copy(), values, 0, high, SUM)
         own = sp.csr_array((sums, found.astype(np.int64) - first, offsets[: (1 << 12) + 1]), shape=expected.shape)
         assert np.array_equal(own.toarray(), expected) and offsets.size == high + 1 and offsets[-1] == sums.size
 
