@@ -1,4 +1,4 @@
-"""Entries in any order to a CSR matrix in canonical form: by counting, in linear time."""
+"""Entries in any order to a CSR matrix in canonical form: by counting, and by sorting pieces of rows."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ from tracecut.support.memory_amounts import size
 from tracecut.support.memory_budget import default_budget
 
 from .coordinate_lines import Chunk
+from .sort_piece import SUM, merged, piece_cuts
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
 # How the entry above the diagonal follows from the stored one below it.
 GENERAL, SYMMETRIC, SKEW, HERMITIAN = range(4)
+PIECE = 1 << 19  # entries, whose keys are 4 MiB
 
 
 def to_csr(
@@ -35,7 +37,7 @@ def to_csr(
 
     chunks: called once, or a second time if the entries do not fit in memory beside the matrix. shape: None for the
     smallest square one. dtype: float64, int64 or complex128; values that are absent are 1. memory: most bytes of the
-    matrix and all entries; None for the share of the free memory that is ours. O(entries) time.
+    matrix and all entries; None for the share of the free memory that is ours. O(entries · log of the columns) time.
 
     Raises ArgumentError, naming the bytes, where the matrix itself does not fit.
     """
@@ -49,19 +51,16 @@ def to_csr(
     long = found.total >= 2**31 or max(high, wide) >= 2**31
     needed = found.total * ((8 if long else 4) + kind.itemsize) + 24 * (high + 1)
     _check_room(needed, budget)
-    entries = found.kept if found.kept is not None else chunks()
-    # By columns and then, again by counting, by rows: faster than sorting rows, but takes the matrix twice.
-    by_columns = not found.sorted and found.kept is not None and 2 * needed <= budget
-    counts = found.counts[1 if by_columns else 0]
+    if found.kept is not None and not found.sorted and not long and 2 * needed <= budget:
+        whole: Any = sp.csr_array(_sorted(found.kept, found.counts[:high], kind, mirror), shape=(high, wide))
+        whole.has_canonical_format = True
+        return whole
     ids = np.dtype(np.int64 if long else np.int32)
-    data = np.empty(found.total, kind)
-    parts = (data, *_placed(entries, counts[: wide if by_columns else high], data, ids, mirror, by_columns))
-    if by_columns:
-        matrix: Any = sp.csc_array(parts, shape=(high, wide)).tocsr()
-    else:
-        matrix = sp.csr_array(parts, shape=(high, wide))
-        if not found.sorted:
-            matrix.sort_indices()
+    data, entries = np.empty(found.total, kind), found.kept if found.kept is not None else chunks()
+    parts = (data, *_placed(entries, found.counts[:high], data, ids, mirror))
+    matrix: Any = sp.csr_array(parts, shape=(high, wide))
+    if not found.sorted:
+        matrix.sort_indices()
     matrix.has_sorted_indices = True
     if _holds_duplicates(matrix.indptr, matrix.indices):
         matrix.has_canonical_format = False
@@ -80,11 +79,11 @@ def _check_room(needed: int, budget: int) -> None:
 
 @dataclass(eq=False)
 class _Counted:
-    """counts: int64 (2, rows or columns), entries of each row and of each column, the latter only while it may be
-    needed. kept: the chunks, None if they are too many to keep. total: all entries, mirrored ones included. widest: the
-    highest id and one. sorted: whether the entries stand row by row with rising columns, or column by column."""
+    """counts: int64 (at least rows), entries of each row. kept: the chunks, None if they are too many to keep. total:
+    all entries, mirrored ones included. widest: the highest id and one. sorted: whether the entries stand row by row
+    with rising columns, or column by column."""
 
-    counts: list[npt.NDArray[np.int64]]
+    counts: npt.NDArray[np.int64]
     kept: list[Chunk] | None
     total: int
     widest: int
@@ -94,7 +93,7 @@ class _Counted:
 def _count(
     chunks: Iterable[Chunk], shape: tuple[int, int] | None, kind: np.dtype[Any], mirror: int, budget: int
 ) -> _Counted:
-    counts = [np.zeros(width, np.int64) for width in shape or (0, 0)]
+    counts = np.zeros(0 if shape is None else shape[0], np.int64)
     kept: list[Chunk] | None = []
     stored = total = widest = 0
     order = np.array([-1, -1, True, True], np.int64)
@@ -103,11 +102,10 @@ def _count(
             continue
         if shape is None:
             widest = max(widest, int(chunk.rows.max()) + 1, int(chunk.columns.max()) + 1)
-            counts = [_grown(each, widest) for each in counts]
+            counts = _grown(counts, widest)
         _follow(chunk.rows, chunk.columns, order)
-        total += _add(chunk.rows, chunk.columns, mirror != GENERAL, counts[0])
+        total += _add(chunk.rows, chunk.columns, mirror != GENERAL, counts)
         if kept is not None:
-            _add(chunk.columns, chunk.rows, mirror != GENERAL, counts[1])
             kept.append(chunk)
             stored += chunk.rows.nbytes + chunk.columns.nbytes + chunk.values.nbytes
             if stored + total * (4 + kind.itemsize) > budget:
@@ -121,10 +119,43 @@ def _grown(counts: npt.NDArray[np.int64], width: int) -> npt.NDArray[np.int64]:
     return np.concatenate([counts, np.zeros(max(width, 2 * counts.size) - counts.size, np.int64)])
 
 
+def _sorted(
+    chunks: list[Chunk], counts: npt.NDArray[np.int64], dtype: np.dtype[Any], mirror: int
+) -> tuple[npt.NDArray[Any], ...]:
+    """Values, int32 indices and offsets of entries in any order: spread over pieces of rows, each of which is sorted.
+
+    Each piece fits in a cache, which rows do not that are filled all at a time. Empties `chunks`.
+    """
+    cuts = piece_cuts(counts, PIECE)
+    ends = np.concatenate([[0], np.cumsum(counts)])[cuts]
+    valued = any(chunk.values.size for chunk in chunks)
+    keys, values = np.empty(int(ends[-1]), np.uint64), np.empty(int(ends[-1]) if valued else 0, dtype)
+    pieces, free = np.repeat(np.arange(cuts.size - 1, dtype=np.int32), np.diff(cuts)), ends[:-1].copy()
+    chunks.reverse()
+    while chunks:
+        chunk = chunks.pop()
+        _spread(chunk.rows, chunk.columns, chunk.values.view(dtype), mirror, pieces, free, keys, values)
+
+    def work(number: int) -> tuple[npt.NDArray[Any], ...]:
+        own = slice(int(ends[number]), int(ends[number + 1]))
+        return merged(keys[own], values[own], int(cuts[number]), int(cuts[number + 1]), SUM)
+
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        found = list(pool.map(work, range(cuts.size - 1)))
+    offsets, data = np.zeros(counts.size + 1, np.int64), np.ones(sum(part[1].size for part in found), dtype)
+    indices = np.empty(data.size, np.int32)
+    for number, (lengths, columns, numbers) in enumerate(found):
+        first = int(offsets[cuts[number]])
+        offsets[cuts[number] + 1 : cuts[number + 1] + 1] = lengths[1:].astype(np.int64) + first
+        indices[first : first + columns.size] = columns
+        data[first : first + numbers.size] = numbers
+    return data, indices, offsets.astype(np.int32)
+
+
 def _placed(
-    chunks: Iterable[Chunk], counts: npt.NDArray[np.int64], data: npt.NDArray[Any], ids: Any, mirror: int, turned: bool
+    chunks: Iterable[Chunk], counts: npt.NDArray[np.int64], data: npt.NDArray[Any], ids: Any, mirror: int
 ) -> tuple[Any, Any]:
-    """Indices and offsets, int32 or int64, of entries put row by row, or column by column if `turned`; fills `data`.
+    """Indices and offsets, int32 or int64, of entries put row by row; fills `data`.
 
     Each thread places the entries of some rows, in the order of the file.
     """
@@ -140,10 +171,9 @@ def _placed(
         for chunk in chunks:
             values = chunk.values.view(data.dtype)
             filled |= values.size > 0
-            major, minor = (chunk.columns, chunk.rows) if turned else (chunk.rows, chunk.columns)
 
-            def place(i: int, major: Any = major, minor: Any = minor, values: Any = values) -> None:
-                _place(major, minor, values, mirror, cuts[i], cuts[i + 1], free, indices, data)
+            def place(i: int, chunk: Chunk = chunk, values: Any = values) -> None:
+                _place(chunk.rows, chunk.columns, values, mirror, cuts[i], cuts[i + 1], free, indices, data)
 
             list(pool.map(place, range(threads)))
     if not filled:
@@ -185,6 +215,25 @@ def _mirrored(value: Any, mirror: int) -> Any:
     if mirror == HERMITIAN:
         return np.conj(value)
     return value
+
+
+@njit(cache=True, nogil=True)
+def _spread(rows: Any, columns: Any, given: Any, mirror: int, pieces: Any, free: Any, keys: Any, values: Any) -> None:
+    """Puts the entries, and those that follow of them, at the next free places of their pieces."""
+    half = np.uint64(32)
+    for k in range(rows.size):
+        row, column = np.uint64(rows[k]), np.uint64(columns[k])
+        at = free[pieces[row]]
+        free[pieces[row]] = at + 1
+        keys[at] = (row << half) | column
+        if given.size:
+            values[at] = given[k]
+        if mirror != GENERAL and row != column:
+            at = free[pieces[column]]
+            free[pieces[column]] = at + 1
+            keys[at] = (column << half) | row
+            if given.size:
+                values[at] = _mirrored(given[k], mirror)
 
 
 @njit(cache=True, nogil=True)
