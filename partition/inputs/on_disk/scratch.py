@@ -53,7 +53,7 @@ class Scratch:
     def read(self, place: int, into: npt.NDArray[Any]) -> None:
         """Fills an array with the bytes from `place` on. Raises ArgumentError once it is closed."""
         if self._file.closed:
-            raise ArgumentError(f"{self._what} was closed", hint="Use it before the end of its `with`.")
+            raise ArgumentError("the matrix on disk was closed", hint="Use it before the end of its `with`.")
         left = _bytes_of(into)
         while left.nbytes:
             try:
