@@ -172,6 +172,21 @@ def test_openmp_is_serialised_and_that_is_stated(suffix: str, tmp_path: Path) ->
     assert done.stdout == "4950 1 0 1\n"
 
 
+@pytest.mark.parametrize("standard", ["c89", "c99", "gnu99", "gnu17"])
+def test_openmp_needs_no_more_than_the_standard_that_the_program_is_in(standard: str, tmp_path: Path) -> None:
+    """Strict ones have neither `inline` nor struct timespec; a program may use names of <time.h> as its own."""
+    path = tmp_path / "program.c"
+    path.write_text(
+        "#include <omp.h>\n"
+        + ("#include <time.h>\n" if standard == "gnu17" else "struct timespec { int mine; };\n")
+        + "int main(void) { double start = omp_get_wtime(); return omp_get_wtime() < start || start <= 0.0; }\n"
+    )
+    sources, flags = parse_flags([str(path), "-fopenmp", f"-std={standard}", "-Wall", "-Werror"])
+    text = to_ir(Path(sources[0]), flags, tmp_path, canonical=True)
+    program = executable([emit_object(text, optimise=False)], flags, tmp_path / "program")
+    assert subprocess.run([program], timeout=HUNG).returncode == 0
+
+
 def test_without_the_option_nothing_is_said_of_openmp() -> None:
     assert parse_flags(["a.c"])[1] == Flags()
     assert parse_flags(["a.c", "-fopenmp", "-fno-openmp"])[1].notes == ()
