@@ -39,7 +39,7 @@ def compile_sources(artefact: Artefact) -> Artefact:
     artefact.progress.said(program.said)
     shutil.copy2(program.native, artefact.staging / "program")
     write_text(artefact.staging / "canonical.ll", program.text, sync=False)
-    return replace(artefact, program=program)
+    return replace(artefact, program=program, settings=replace(artefact.settings, flags=program.flags))
 
 
 def run_original(artefact: Artefact) -> Artefact:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from tracecut.tracer.toolchain.flags import C_SUFFIXES, CXX_SUFFIXES, IR_SUFFIXE
 from .compile_commands import NAME, is_commands, listed_flags, read_commands
 from .program import Program
 from .read_program import is_program, read_program
+from .records import Unit
 
 _KNOWN = C_SUFFIXES | CXX_SUFFIXES | IR_SUFFIXES | {".o", ".a", ".so"}
 
@@ -48,6 +49,22 @@ def recorded_program(sources: Sequence[str], flags: Flags) -> Program | None:
     if is_commands(sources[0]):
         return read_commands(Path(sources[0]), sources[1:], flags)
     return read_program(Path(sources[0])) if _is_program(sources[0]) else None
+
+
+def flags_without(sources: Sequence[str], flags: Flags, refused: Mapping[Unit, str]) -> Flags:
+    """The options of a program of which some units, that cannot be compiled, are taken as they were compiled before.
+
+    `refused`: these units, and why. Raises SourceError where their machine code cannot be had.
+    """
+    first, why = next(iter(refused.items()))
+    if is_commands(sources[0]):
+        raise SourceError(f"{first.source} does not compile: {why}", hint="The rest of the program needs it.")
+    found = read_program(Path(sources[0]), refused).flags
+    added = {}
+    for name in ("objects", "libraries", "remarks"):
+        known = getattr(flags, name)
+        added[name] = (*(word for word in getattr(found, name) if word not in known), *known)
+    return replace(flags, **added)
 
 
 def _with_lists(words: Sequence[str]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,39 +27,50 @@ def is_program(path: str | Path) -> bool:
         return False
 
 
-def read_program(path: Path) -> Program:
-    """The units of a program. Raises SourceError when it has none, or some of it has no record."""
+def read_program(path: Path, refused: Mapping[Unit, str] | None = None) -> Program:
+    """The units of a program. `refused`: those that cannot be compiled, and why: their machine code is linked as it is.
+
+    Raises SourceError when it has none, or some of it has no record.
+    """
+    known = refused or {}
     units, link = _records(path, path.read_bytes())
+    units = _marked(units, known)
     if link is None:
         raise SourceError(f"{path}: a program that does not say what it was made of", hint=HINT)
     flags = parse_flags(link.words)[1]
-    inside = {word: _units_of(Path(word)) for word in flags.objects}
+    inside = {word: _marked(_units_of(Path(word)), known) for word in flags.objects}
     if not units:  # an optimising linker keeps no sections: all that the line names is in it
         units = [unit for found in inside.values() for unit in found]
     if not units:
         raise SourceError(f"{path}: a program without a record of its sources", hint=HINT)
-    refused = [unit for unit in units if unit.why]
+    without = [unit for unit in units if unit.why]
     plain = tuple(word for word in flags.objects if not any(unit.text for unit in inside[word]))
-    lost = [unit for unit in refused if not any(unit in inside[word] for word in plain)]
+    lost = [unit for unit in without if not any(unit in inside[word] for word in plain)]
     if lost:
         raise SourceError(f"{lost[0].source} cannot be read: {lost[0].why}", hint="The rest of the program needs it.")
-    folders, libraries = _libraries(flags, link)
-    said = tuple(f"{unit.source}: taken as it was compiled, {unit.why}" for unit in refused)
+    folders, libraries = _libraries(flags, link, known)
+    said = tuple(f"{unit.source}: taken as it was compiled, {unit.why}" for unit in without)
     kept = [unit for unit in units if unit.text]
     if not kept:
-        raise SourceError(f"{path}: none of its sources can be read; {refused[0].source}: {refused[0].why}")
+        raise SourceError(f"{path}: none of its sources can be read; {without[0].source}: {without[0].why}")
     made = replace(flags, objects=plain, library_folders=folders, libraries=libraries, remarks=said)
     return Program(tuple(kept), common_flags(kept, made))
 
 
-def _libraries(flags: Flags, link: LinkLine) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _marked(units: list[Unit], refused: Mapping[Unit, str]) -> list[Unit]:
+    return [replace(unit, text="", why=refused[unit]) if unit in refused else unit for unit in units]
+
+
+def _libraries(
+    flags: Flags, link: LinkLine, refused: Mapping[Unit, str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Folders by their whole names, and libraries but those whose units the program holds itself."""
     folders = tuple(str(Path(link.folder) / folder) for folder in flags.library_folders)
     kept = []
     for name in flags.libraries:
         places = [Path(folder) / f"lib{name}.{end}" for folder in folders for end in ("so", "a")]
         first = next((place for place in places if place.exists()), None)
-        if first is None or first.suffix == ".so" or not any(unit.text for unit in _units_of(first)):
+        if first is None or first.suffix == ".so" or not any(unit.text for unit in _marked(_units_of(first), refused)):
             kept.append(name)
     return folders, tuple(kept)
 

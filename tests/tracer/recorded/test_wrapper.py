@@ -187,3 +187,28 @@ def test_a_program_is_optimized_by_its_name(project: Path) -> None:
     result = tracecut.optimize("prog", ["2000"], output="out", loop_budget=1.0)
     assert result.manifest["source"] == ["prog"] and not result.improved
     assert {Path(item["file"]).name for item in result.manifest["regions"]} <= {"main.c", "total.c"}
+
+
+def test_what_clang_does_not_compile_is_linked_as_it_was_compiled(project: Path) -> None:
+    """Nested functions are GCC's own: the preprocessor has nothing against them."""
+    Path("total.c").write_text(
+        "static int calls;\ndouble total(const double *x, int n) {\n"
+        "    double at(int i) { calls++; return x[i]; }\n"
+        "    double s = 0; for (int i = 0; i < n; i++) s += at(i); return calls == n ? s : 0;\n}\n"
+    )
+    if cc("-O2 -c total.c"):
+        pytest.skip("the system's compiler has no nested functions")
+    assert cc("-O2 -DWEIGHT=0.5 -c main.c") == cc("main.o total.o -lm -o prog") == 0
+    result = tracecut.optimize("prog", ["10"])
+    (note,) = result.manifest["notes"]
+    assert note.startswith("total.c: taken as it was compiled, ") and "total.c:3:" in note and "error" in note
+    assert result.run(["10"]).stdout == b"22.5\n"
+    assert cc("-O2 -DWEIGHT=0.5 main.c total.c -o whole") == 0
+    with pytest.raises(SourceError, match="^total.c cannot be read: .*total.c:3:"):
+        tracecut.optimize("whole", ["10"])
+    Path("main.c").write_text(MAIN.replace("printf(", "int one(void) { return 1; }\n    printf("))
+    assert cc("-O2 -DWEIGHT=0.5 -c main.c") == 0
+    Path("total.c").write_text(TOTAL)
+    assert cc("-O2 -c total.c") == cc("main.o total.o -lm -o prog") == 0
+    with pytest.raises(SourceError, match="^main.c does not compile"):
+        tracecut.optimize("prog", ["10"])

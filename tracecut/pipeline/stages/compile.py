@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tracecut.support.errors import SourceError
 from tracecut.tracer.loops.program import Analysis
-from tracecut.tracer.recorded.command_line import recorded_program
+from tracecut.tracer.recorded.command_line import flags_without, recorded_program
 from tracecut.tracer.recorded.program import unpack
 from tracecut.tracer.runtime.link import executable
 from tracecut.tracer.toolchain.clang import to_ir, to_object
@@ -22,50 +22,82 @@ from .settings import Settings
 class Compiled:
     """The program in both forms. `text` is the canonical module, `native` the executable.
 
-    `said`: the warnings of the user's compiler, in the order of the files.
+    `flags`: the options, with the machine code of units that cannot be compiled. `said`: the warnings of the user's
+    compiler, in the order of the files.
     """
 
     text: str
     analysis: Analysis
     native: Path
+    flags: Flags
     said: str = ""
 
 
 def compile_program(settings: Settings, folder: Path) -> Compiled:
     """Compile the sources twice. Raises SourceError with the compiler's diagnostic."""
+    program = recorded_program(settings.sources, settings.flags)
+    if program is None:
+        jobs = [(Path(source), settings.flags) for source in settings.sources]
+    else:
+        jobs = unpack(program, folder)
+    made = _compile_all(jobs, folder)
+    failed = {number: each for number, each in enumerate(made) if isinstance(each, SourceError)}
     flags = settings.flags
-    units = _units(settings, folder)
+    if failed:
+        if program is None:
+            raise failed[min(failed)]
+        flags = flags_without(settings.sources, flags, {program.units[n]: _first(error) for n, error in failed.items()})
+    units = [each for each in made if not isinstance(each, SourceError)]
+    native = executable([unit.code for unit in units], flags, folder / "program")
+    module = canonical([unit.text for unit in units], for_regions=True)
+    analysis = Analysis(module)
+    if "@main" not in analysis.own:
+        for number, error in failed.items() if program is not None else ():
+            raise SourceError(f"{program.units[number].source} does not compile", detail=error.detail)
+        raise SourceError("the program has no main function", hint="Give all of its source files.")
+    return Compiled(str(module), analysis, native, flags, "".join(unit.said for unit in units))
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """A unit in both forms, and what the user's compiler says."""
+
+    text: str
+    code: bytes
+    said: str
+
+
+def _compile_all(jobs: list[tuple[Path, Flags]], folder: Path) -> list[_Unit | SourceError]:
+    """Each unit in both forms, or why it does not compile."""
 
     def folder_of(number: int) -> Path:
         own = folder / f"source{number}"
         own.mkdir(exist_ok=True)
         return own
 
-    def analysed(job: tuple[int, tuple[Path, Flags]]) -> str:
-        number, (source, own) = job
+    def analysed(number: int) -> str:
+        source, own = jobs[number]
         text = to_ir(source, own, folder_of(number), canonical=True)
         # comments have file names, which may have any characters
         return text.encode(errors="surrogateescape").decode(errors="replace")
 
-    def built(job: tuple[int, tuple[Path, Flags]]) -> tuple[bytes, str]:
-        number, (source, own) = job
+    def built(number: int) -> tuple[bytes, str]:
+        source, own = jobs[number]
         return to_object(source, own, folder_of(number))
 
-    jobs = list(enumerate(units))
+    found: list[_Unit | SourceError] = []
     with ThreadPoolExecutor(2) as pool:  # two compilers at a time; LLVM itself is then used from one thread
-        texts, made = pool.map(analysed, jobs), pool.map(built, jobs)
-        objects = list(made)
-        native = executable([code for code, _ in objects], flags, folder / "program")
-        found = list(texts)
-    module = canonical(found, for_regions=True)
-    analysis = Analysis(module)
-    if "@main" not in analysis.own:
-        raise SourceError("the program has no main function", hint="Give all of its source files.")
-    return Compiled(str(module), analysis, native, "".join(said for _, said in objects))
+        texts = [pool.submit(analysed, number) for number in range(len(jobs))]
+        codes = [pool.submit(built, number) for number in range(len(jobs))]
+        for text, code in zip(texts, codes, strict=True):
+            try:
+                found.append(_Unit(text.result(), *code.result()))
+            except SourceError as error:
+                found.append(error)
+    return found
 
 
-def _units(settings: Settings, folder: Path) -> list[tuple[Path, Flags]]:
-    """Each file to compile with its options: the sources, or those that a program carries."""
-    sources = [Path(source) for source in settings.sources]
-    program = recorded_program(settings.sources, settings.flags)
-    return [(source, settings.flags) for source in sources] if program is None else unpack(program, folder)
+def _first(error: SourceError) -> str:
+    """The first error of a compiler's message, in one line."""
+    lines = [line.strip() for line in error.detail.splitlines()]
+    return next((line for line in lines if " error: " in line), lines[0] if lines else error.message)
