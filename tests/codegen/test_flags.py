@@ -35,6 +35,14 @@ def test_a_flag_that_is_none(inspected: Catalogue, mark: str) -> None:
     assert (verdict.kind, verdict.reason) == ("ordered", "the loop carries a value across iterations")
 
 
+def test_a_loop_that_a_sweep_begins_with_is_a_loop_of_its_own(inspected: Catalogue) -> None:
+    item = loop(inspected, "sweeps_begin")
+    assert item.inspection.verdicts[item.region].kind == "parallel"
+    assert item.scope != item.region  # over all sweeps
+    item = loop(inspected, "sweeps_in_order")
+    assert item.inspection.verdicts[item.region].kind == "ordered"
+
+
 def test_an_end_in_memory(inspected: Catalogue) -> None:
     for mark in ("end_in_memory", "end_beside", "end_among_data"):
         item = loop(inspected, mark)

@@ -98,6 +98,7 @@ def canonical(sources: Iterable[str], *, optimised: bool = False, for_regions: b
     binding.set_option("tracecut", "-enable-load-pre=false")
     binding.set_option("tracecut", "-jump-threading-threshold=0")
     binding.set_option("tracecut", "-disable-licm-promotion=true")
+    binding.set_option("tracecut", "-keep-loops=true")
     module, changed, calls = _marked(
         _linked(map(with_allocator_effects, sources) if for_regions else sources), for_regions
     )

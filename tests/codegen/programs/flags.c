@@ -80,6 +80,38 @@ SHAPE flag_that_is_read(void)
     show("flag_that_is_read", y, JOBS);
 }
 
+SHAPE sweeps_begin(int n, const int *a, long *y) /* nothing stands between a sweep and the loop that it begins with */
+{
+    long *x = longs(DATA, 100);
+    bool changed;
+    do {
+        changed = false;
+        for (int e = 0; e < n; e++) // @sweeps_begin
+            if (y[e] < 1000)
+                y[e] += x[a[e]];
+        for (int v = 0; v < DATA; v++)
+            if (x[v] > 0) {
+                x[v] -= 40;
+                changed = true;
+            }
+    } while (changed);
+    show("sweeps_begin", y, n);
+}
+
+SHAPE sweeps_in_order(int n, const int *a, long *y) /* the same, where an iteration reads what others wrote */
+{
+    bool changed;
+    do {
+        changed = false;
+        for (int e = 0; e < n; e++) // @sweeps_in_order
+            y[e] += 1 + (y[a[e]] & 7);
+        for (int e = 0; e < n; e++)
+            if (y[e] < 100)
+                changed = true;
+    } while (changed);
+    show("sweeps_in_order", y, n);
+}
+
 struct list {
     int n, fewer;
     int *a, *y;
@@ -145,6 +177,8 @@ int main(int argc, char **argv)
     int *x = ints(JOBS, 100), *a = ints(JOBS, DATA), *y = ints(DATA + 1, 9);
     struct list *moving = list(0), *beside = list(argc > 1);
     y[DATA] = JOBS;
+    sweeps_begin(JOBS, a, longs(JOBS, 9));
+    sweeps_in_order(JOBS, a, longs(JOBS, 9));
     end_in_memory(list(0), x);
     end_that_moves(moving, x, &moving->n);
     end_beside(beside, x, argc > 1 ? &beside->n : ints(1, 9));
