@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from tracecut.support.errors import SourceError
 from tracecut.tracer.toolchain.flags import C_SUFFIXES, CXX_SUFFIXES, IR_SUFFIXES, Flags, parse_flags
@@ -60,7 +61,7 @@ def flags_without(sources: Sequence[str], flags: Flags, refused: Mapping[Unit, s
     if is_commands(sources[0]):
         raise SourceError(f"{first.source} does not compile: {why}", hint="The rest of the program needs it.")
     found = read_program(Path(sources[0]), refused).flags
-    added = {}
+    added: dict[str, Any] = {}
     for name in ("objects", "libraries", "remarks"):
         known = getattr(flags, name)
         added[name] = (*(word for word in getattr(found, name) if word not in known), *known)

@@ -61,9 +61,7 @@ def _marked(units: list[Unit], refused: Mapping[Unit, str]) -> list[Unit]:
     return [replace(unit, text="", why=refused[unit]) if unit in refused else unit for unit in units]
 
 
-def _libraries(
-    flags: Flags, link: LinkLine, refused: Mapping[Unit, str]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _libraries(flags: Flags, link: LinkLine, refused: Mapping[Unit, str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Folders by their whole names, and libraries but those whose units the program holds itself."""
     folders = tuple(str(Path(link.folder) / folder) for folder in flags.library_folders)
     kept = []

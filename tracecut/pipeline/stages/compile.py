@@ -43,17 +43,18 @@ def compile_program(settings: Settings, folder: Path) -> Compiled:
     made = _compile_all(jobs, folder)
     failed = {number: each for number, each in enumerate(made) if isinstance(each, SourceError)}
     flags = settings.flags
-    if failed:
-        if program is None:
-            raise failed[min(failed)]
+    if failed and program is None:
+        raise failed[min(failed)]
+    if failed and program is not None:
         flags = flags_without(settings.sources, flags, {program.units[n]: _first(error) for n, error in failed.items()})
     units = [each for each in made if not isinstance(each, SourceError)]
     native = executable([unit.code for unit in units], flags, folder / "program")
     module = canonical([unit.text for unit in units], for_regions=True)
     analysis = Analysis(module)
     if "@main" not in analysis.own:
-        for number, error in failed.items() if program is not None else ():
-            raise SourceError(f"{program.units[number].source} does not compile", detail=error.detail)
+        if failed and program is not None:
+            number = min(failed)
+            raise SourceError(f"{program.units[number].source} does not compile", detail=failed[number].detail)
         raise SourceError("the program has no main function", hint="Give all of its source files.")
     return Compiled(str(module), analysis, native, flags, "".join(unit.said for unit in units))
 
