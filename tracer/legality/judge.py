@@ -19,7 +19,7 @@ from tracecut.tracer.loops.reductions import FLOAT_OPERATORS
 from .accesses import Access, Accesses
 from .conflicts import READ, REDUCE, WRITE, Events, find_conflict
 from .lattices import lattice_of, meets
-from .memory import Object
+from .memory import STACK, Object
 
 VERBS = {AccessKind.READ: "read", AccessKind.WRITE: "written", AccessKind.REDUCE: "updated"}
 MAX_UPDATES = 6  # ways to update one array that are told apart
@@ -285,4 +285,8 @@ def _describe(operators: set[str]) -> str:
 
 
 def _name(item: Object) -> str:
-    return item.name or f"the allocation of {memory_amounts.size(item.size)}"
+    if item.name and item.kind != STACK:
+        return item.name
+    # What lies on the stack has only the name that the compiler gave it.
+    what = "a local variable" if item.kind == STACK else "the allocation"
+    return f"{what} of {memory_amounts.size(item.size)}"

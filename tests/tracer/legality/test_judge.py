@@ -107,6 +107,7 @@ REFUSED = {
     "block_overlap": ordered("written and written", "@block_overlap", "@block_overlap"),
     "block_of_any_size": Refused("rejected", "it is not known which element is read", ("@block_of_any_size",) * 2),
     "two_ways": ordered("written and written", "y[k] = x[i]", "y[k] = x[i]"),
+    "scratch": Refused("ordered", "both touch a local variable of 64 bytes, byte ", ("@scratch", "@scratch")),
     "running": Refused("ordered", CARRIED, ("@running", "@running")),
     "decay": Refused("ordered", CARRIED, ("@decay", "@decay")),
     "hunt": Refused("ordered", CARRIED, ("@hunt", "@hunt")),

@@ -189,6 +189,8 @@ SHAPE half_read(Mixed *y, Index r, Index p)
 SHAPE block_overlap(long *y, Index r) { for (long i = 0; i < N; i++) memcpy(y + r[i], y + N + i, 3 * sizeof *y); } // @block_overlap
 SHAPE block_of_any_size(long *y, Index p)
 { for (long i = 0; i < N; i++) memcpy(y + p[i], y + N + p[i], (size_t)p[i]); } // @block_of_any_size
+SHAPE scratch(long *y, Index p)
+{ long row[8] = {0}; for (long i = 0; i < N; i++) { row[p[i] & 7] = i; y[i] = row[p[i] & 3]; } } // @scratch
 SHAPE two_ways(long *y, const long *x, long *z, Index p, Index c, Index d, Index r)
 {
     for (long i = 0; i < N; i++) { // @two_ways
@@ -294,7 +296,7 @@ int main(int argc, char **argv)
     half_of(NEW(Mixed), r, p);
     raw(NEW(long), p); war(NEW(long), NEW(long), r); waw(NEW(long), r); lag(NEW(long), r); ended_by_data(NEW(long), x, m); mirror(NEW(long), r);
     half_read(NEW(Mixed), r, p); block_overlap(NEW(long), r); block_of_any_size(NEW(long), p); two_ways(NEW(long), NEW(long), NEW(long), p, zero, ones, r);
-    running(f, x, r); decay(x, r, out); hunt(p, NEW(int), small); compact(NEW(long), NEW(long), r, big);
+    scratch(NEW(long), p); running(f, x, r); decay(x, r, out); hunt(p, NEW(int), small); compact(NEW(long), NEW(long), r, big);
     last(NEW(long), NEW(long), r, big); latest(NEW(long), r, big); previous(NEW(long), NEW(long), r);
     shaky(NEW(long), NEW(long), r); atomically(NEW(int), p, r); atomic_read(NEW(int), NEW(int), p); talks(NEW(long), r); unknown(NEW(long), p);
     behind_pointer(NEW(long), p, maps[argc > 5]); allocates(NEW(long *), p); clocked(NEW(long), p);
