@@ -25,10 +25,10 @@ def check_loop(view: FunctionView, nest: Nest, loop: Loop, groups: Sequence[Grou
     if loop.preheader is None or len(loop.latches) != 1 or len(loop.exits) != 1:
         raise UnsupportedError(f"the loop at {info.place} is entered or left in several places")
     if info.ends_early:
-        raise UnsupportedError(f"the loop at {info.place} {info.why}")
+        raise UnsupportedError(info.told)
     inside = nest.inside(info.id)
     if info.trip is None:
-        raise UnsupportedError(f"the loop at {info.place} {info.why}")
+        raise UnsupportedError(info.told)
     found = refusal(nest, info.id)
     if found is not None:
         raise UnsupportedError(f"the loop at {info.place} {found.says} ({found.places[-1]})")

@@ -198,6 +198,7 @@ class NestLoop:
         exit: the exit edge (block inside, block outside) of the trip count.
         early: the other exits of its own body, and the condition of each.
         through: inner loops that it may be left through, by early exits of theirs.
+        left: the lines behind `why`: where it is left, but for its trip count.
     """
 
     id: int
@@ -216,6 +217,19 @@ class NestLoop:
     exit: Edge = ("", "")
     early: tuple[tuple[Edge, Condition], ...] = ()
     through: tuple[int, ...] = ()
+    left: tuple[Place, ...] = ()
+
+    @property
+    def evidence(self) -> tuple[Place, ...]:
+        """The lines that show why it has no trip count, or may be left early; its own where there are none."""
+        return self.left or (self.place,)
+
+    @property
+    def told(self) -> str:
+        """The loop, why it has no trip count or may be left early, and where that stands."""
+        lines = dict.fromkeys(place.told for place in self.left if str(place) != str(self.place))
+        where = " and ".join([*lines][:2])
+        return f"the loop at {self.place} {self.why}" + (f" ({where})" if where else "")
 
     @property
     def ends_early(self) -> bool:

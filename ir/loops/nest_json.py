@@ -131,6 +131,7 @@ def _loop_out(loop: nests.NestLoop, known: Mapping[int, int | None]) -> dict[str
         "exit": list(loop.exit),
         "early": [[list(edge), _reach_out(taken, known)] for edge, taken in loop.early],
         "through": list(loop.through),
+        "left": _places_out(loop.left),
     }
 
 
@@ -157,6 +158,7 @@ def _loop_in(data: Mapping[str, Any], nodes: list[Expr]) -> nests.NestLoop:
         exit=_edge_in(data["exit"]),
         early=tuple((_edge_in(edge), _reach_in(taken, nodes)) for edge, taken in data["early"]),
         through=tuple(int(number) for number in data["through"]),
+        left=_places_in(data["left"]),
     )
 
 

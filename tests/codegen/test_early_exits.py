@@ -49,6 +49,16 @@ def test_verdicts(inspected: Callable[[str], dict[str, Inspected | str]], loops:
     assert "may be left early" in str(inspected("early")["written"])
 
 
+def test_the_places_where_a_loop_may_end_are_named(program: Callable[[str], Program], loops: list[Inspected]) -> None:
+    behind = {"checked": [1], "searched": [1], "both": [4], "late": [2]}
+    subject = program("early")
+    for item in loops[:4]:
+        info = item.program.nest(item.region).loops[item.region]
+        assert [place.line - subject.lines[item.mark] for place in info.left] == behind[item.mark]
+        assert f"({info.left[0]})" in info.told
+    assert not any(item.program.nest(item.region).loops[item.region].left for item in loops[4:])
+
+
 def test_a_loop_that_is_left_early_is_not_captured(program: Callable[[str], Program]) -> None:
     subject = program("early")
     lines = (subject.folder / "program.c").read_text().splitlines()

@@ -60,7 +60,7 @@ def judge(accesses: Accesses, region: int) -> Verdict:
     if made_anew:
         return Verdict("rejected", "it uses an array of variable length that is made in it", (made_anew[0],))
     if accesses.evaluation.whole(region) is None:
-        return Verdict("rejected", f"the loop {info.why or 'has a trip count that is not known'}", (info.place,))
+        return Verdict("rejected", f"the loop {info.why or 'has a trip count that is not known'}", info.evidence)
     operators = {carried.operator for carried in info.carried if carried.operator}
     inside = nest.inside(region)  # private to an iteration
     touched = [access for access in accesses.inside(region) if access.runs and access.site.private not in inside]

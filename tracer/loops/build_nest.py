@@ -33,7 +33,7 @@ from .live_ins import live_ins, made_at, may_stray
 from .reach_conditions import reach_conditions
 from .reductions import Uses, feeds_itself, register_reduction
 from .scalar_evolution import ScalarView
-from .trip_counts import ending
+from .trip_counts import Ending, ending
 
 
 def describe_nest(
@@ -218,7 +218,23 @@ class _Builder:
             exit=end.edge,
             early=tuple((edge, self._taken(edge, holds, reach)) for edge, holds in end.early),
             through=tuple(self.view.loop_ids[inner] for inner in end.through),
+            left=self._left(loop, end) if end.why else (),
         )
+
+    def _left(self, loop: Loop, end: Ending) -> tuple[Place, ...]:
+        """Where a loop is left, but for its trip count; its own line only where there is no other."""
+        edges = [edge for edge in loop.exits if edge != end.edge] if end.trip is not None else list(loop.exits)
+        edges += [edge for edge, _ in end.early if edge == end.edge]
+        here = self._loop_place(loop)
+        found = {place: None for edge in edges if (place := self._end_place(edge[0])) is not None and place.line}
+        others = [place for place in found if (place.own.file, place.own.line) != (here.own.file, here.own.line)]
+        return tuple(sorted(others or found, key=lambda place: (place.own.file, place.own.line)))
+
+    def _end_place(self, name: str) -> Place | None:
+        """The line on which a block decides where to go."""
+        instructions = self.view.flow.blocks[name].instructions
+        found = (self._place(item) for item in reversed(instructions))
+        return next((place for place in found if place is not None and place.line), None)
 
     def _taken(self, edge: Edge, holds: tuple[Literal, ...], reach: Mapping[str, Condition]) -> Condition:
         """When an exit is taken: its block runs, and some conditions hold."""

@@ -113,7 +113,7 @@ def _why_none(nest: Nest) -> str:
             which = "the loop" if number == nest.root else f"the loop at {info.place}"
             return f"{which} {found.says} ({found.places[-1].told})"
         if info.trip is None and info.parent is not None:
-            return f"the loop at {info.place} {info.why}"
+            return info.told
     return "no loop in it uses loaded indices and runs once in each iteration"
 
 
@@ -195,7 +195,7 @@ def inspect_scope(
     check_rows(accesses)
     regions = [loop for loop in candidate_regions(nest, single, steps) if _runs_once(accesses, loop)]
     if region is not None and use_data and accesses.evaluation.whole(region) is None:
-        raise UnsupportedError(f"the loop at {nest.loops[region].place} {nest.loops[region].why}")
+        raise UnsupportedError(nest.loops[region].told)
     verdicts = {loop: judge(accesses, loop) for loop in regions}
     if not use_data and region in verdicts and _asks_data(nest, verdicts[region], region, single):
         left = accesses.evaluation.room.left

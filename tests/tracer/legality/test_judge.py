@@ -172,6 +172,7 @@ def test_without_a_trip_count(program: Program, mark: str) -> None:
     info = program.compiled.analysis.nest(loop).loops[loop]
     assert info.trip is None
     assert info.why == UNCOUNTED[mark]
+    assert {place.line for place in info.evidence} == {program.lines[mark]}
     assert loop not in program.traced.profile.captures
 
 

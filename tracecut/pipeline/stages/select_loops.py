@@ -156,7 +156,7 @@ def _without_capture(
                 (info.place,),
             )
     if info.trip is None or info.ends_early:
-        return "rejected", f"it {info.why}", (info.place,)
+        return "rejected", f"it {info.why}", info.evidence
     return "rejected", "it has too few executions or iterations for a new order to pay", (info.place,)
 
 

@@ -82,7 +82,7 @@ def chosen(folder: Path, region: str | None) -> dict[int, Hot]:
 
 def test_the_indexed_loop_is_captured(found: dict[int, Hot]) -> None:
     hot = found[LINES["indexed"]]
-    assert hot.captured and hot.share > 0.1
+    assert hot.captured and hot.share > 0.09  # of eleven loops
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,8 @@ def test_the_others_have_a_reason(found: dict[int, Hot], mark: str, kind: str, r
     hot = found[LINES[mark]]
     assert not hot.captured and hot.verdict is not None
     assert hot.verdict[0] == kind and hot.verdict[1].startswith(reason)
-    assert all(place.line in (LINES[mark], LINES[mark] + 2 * (mark == "searches")) for place in hot.verdict[2])
+    behind = {"searches": {0, 2}, "leaves": {1}}.get(mark, {0})  # of its line; where it is left to somewhere else
+    assert {place.line - LINES[mark] for place in hot.verdict[2]} <= behind
 
 
 def test_shares_are_parts_of_one(found: dict[int, Hot]) -> None:
