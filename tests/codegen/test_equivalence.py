@@ -25,6 +25,7 @@ PROGRAMS = [
     "odd",
     "bounds",
     "pointers",
+    "picked",
     "flags",
     "checks",
     "nodes",

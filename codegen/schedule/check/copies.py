@@ -12,6 +12,7 @@ from tracecut.ir.loops.expressions import Expr
 from tracecut.support.errors import ScheduleError
 from tracecut.tracer.legality.accesses import Access, Accesses
 from tracecut.tracer.legality.memory import Object
+from tracecut.tracer.loops.row_numbers import is_number
 
 from .numbering import first_record, in_same_order, renumbered
 
@@ -25,6 +26,7 @@ def check_copies(
     """
     pieces = find_pieces(region, objects, accesses)
     group_of = {key: group.id for group in groups for key in group.sites}
+    roots = {key: group.root for group in groups for key in group.sites}
     for loop, access in _trip_loads(accesses, region.region):
         number = region.bases.get(group_of.get(access.site.key, -1)) if loop not in pieces.cut else None
         starts = number is not None and _holds_pieces(region.copies[number], access)
@@ -35,13 +37,11 @@ def check_copies(
             number = region.bases.get(group_of.get(key, -1))
             if number is None or region.copies[number].mode != "offsets":
                 raise ScheduleError(f"region {region.region} runs over copied pieces by their old starts or ends")
-    records = accesses.memory.rows.records  # these are reached where they are
     for access in accesses.inside(region.region):
         number = region.bases.get(group_of.get(access.site.key, -1)) if access.runs else None
+        if access.runs and access.object is not None and access.object in accesses.memory.rows:
+            _check_rows(accesses, access, roots.get(access.site.key, ""))
         if number is None:
-            rows = access.object is not None and access.object in accesses.memory.rows
-            if access.runs and rows and access.object not in records:
-                raise ScheduleError(f"rows behind pointers are reached at {access.site.place} without a copy of them")
             continue
         copy = region.copies[number]
         place = f"the copy that is read at {access.site.place}"
@@ -49,6 +49,17 @@ def check_copies(
             raise ScheduleError(f"{place} is of something else, or written")
         if not _fits(schedule, region, objects, accesses, access, copy, pieces):
             raise ScheduleError(f"{place} ({copy.mode}) does not hold its records")
+
+
+def _check_rows(accesses: Accesses, access: Access, root: str) -> None:
+    """The code reaches rows from their arena, and numbers of rows from the copy of the table that `root` leads to."""
+    rows, item = accesses.memory.rows, access.object
+    assert item is not None
+    copied = item in rows.numbers.values()
+    if is_number(access.site.key) != copied or not (root if copied else root == item.name):
+        raise ScheduleError(f"rows behind pointers are reached at {access.site.place} by another pointer")
+    if access.site.writes and item not in rows.records:
+        raise ScheduleError(f"a copy of rows behind pointers is written at {access.site.place}")
 
 
 def _fits(

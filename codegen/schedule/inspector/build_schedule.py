@@ -232,12 +232,15 @@ def _region(
             lengths = lengths if lengths.size else _lengths(plan, region, use.segments)
         copies.append(copy)
     bases: dict[int, int] = {}
+    rows = plan.accesses.memory.rows
     for group in groups:
-        homes = {_home(plan, region, key) for key in group.sites} - {None}
-        wanted = {copy_of.get(home) for home in homes if home is not None}
+        homes = {home for key in group.sites if (home := _home(plan, region, key)) is not None}
+        wanted = {copy_of.get(home) for home in homes}
         if len(wanted) > 1:
             raise UnsupportedError("accesses that share a base pointer need different copies")
         number = wanted.pop() if wanted else None
+        if number is None and not group.root and any(plan.arrays[home].object in rows for home in homes):
+            raise UnsupportedError("rows behind pointers are reached through a choice of pointers")
         if number is not None:
             if not group.root:
                 raise UnsupportedError("an array that needs a copy is reached through a choice of pointers")

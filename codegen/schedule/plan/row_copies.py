@@ -1,4 +1,4 @@
-"""Rows behind pointers, and their numbers: regions read them from copies, for the program holds no such arrays."""
+"""Rows behind pointers, and their numbers: regions read copies of them, for the program holds no such arrays."""
 
 from __future__ import annotations
 
@@ -25,10 +25,14 @@ def is_tied(facts: Facts, region: int, array: Array, patterns: Sequence[Pattern]
 
 
 def as_they_are(facts: Facts, region: int, use: RegionUse) -> str:
-    """Mode of rows, or of numbers, that are in no other order. Raises UnsupportedError where a copy does not do."""
+    """Mode of rows, or of numbers, that are in no other order: copied as they are, or read where they lie.
+
+    They lie where `flatten_memory` has put them, and a region's code begins there (`region_codes.py`): what picks the
+    record need not be known. Raises UnsupportedError for rows that are written and are no records.
+    """
     array = facts.arrays[use.array]
-    known = all(pattern.kind in (DIRECT, INDIRECT, SEGMENT) for pattern in use.patterns)
-    if not array.stride or not known or array.written:
+    if array.written:
         place = facts.nest.loops[region].place.told
-        raise UnsupportedError(f"rows behind pointers are reached in several ways in the loop at {place}")
-    return "plain"
+        raise UnsupportedError(f"rows behind pointers are written in several ways in the loop at {place}")
+    known = all(pattern.kind in (DIRECT, INDIRECT, SEGMENT) for pattern in use.patterns)
+    return "plain" if array.stride and known else "old"

@@ -1,0 +1,98 @@
+/* Rows behind pointers that are picked otherwise than by an index or the iteration alone. */
+static long **points(int many)
+{
+    long **made = malloc((size_t)many * sizeof *made);
+    for (int v = many - 1; v >= 0; v--)
+        made[v] = longs(1 + v % 3, 100);
+    return made;
+}
+
+static void show_points(const char *name, long **point, int many)
+{
+    long *first = malloc((size_t)many * sizeof *first);
+    for (int v = 0; v < many; v++)
+        first[v] = point[v][0];
+    show(name, first, many);
+}
+
+SHAPE computed(void) /* the number of a row is computed */
+{
+    int *a = ints(JOBS, DATA);
+    long **x = points(DATA), *y = longs(DATA, 9);
+    for (int t = 0; t < SWEEPS; t++)
+        for (int i = 0; i < JOBS; i++) // @computed
+            y[a[i]] += x[(i * 5 + 2) % DATA][0] ^ x[a[i]][0];
+    show("computed", y, DATA);
+}
+
+SHAPE computed_sums(void)
+{
+    int *a = ints(JOBS, DATA);
+    long **y = points(JOBS), *x = longs(JOBS, 9), *seen = longs(DATA, 9);
+    for (int t = 0; t < SWEEPS; t++)
+        for (int i = 0; i < JOBS; i++) { // @computed_sums
+            seen[a[i]]++;
+            y[a[i]][0] += x[i];
+            y[i / 2][0] -= x[i] & 3;
+        }
+    show_points("computed_sums", y, JOBS);
+    show("computed_sums", seen, DATA);
+}
+
+SHAPE skipping(int first, int step) /* the record of the last iteration ends behind the table */
+{
+    int *a = ints(3 * JOBS, DATA);
+    long **x = points(JOBS - 1), *y = longs(DATA, 9);
+    for (int t = 0; t < SWEEPS; t++)
+        for (int i = first; i < JOBS - 1; i += step) // @skipping
+            for (int k = 0; k < 3; k++)
+                y[a[3 * i + k]] += x[i][0];
+    show("skipping", y, DATA);
+}
+
+SHAPE two_tables(void) /* which table it is depends on the iteration */
+{
+    int *a = ints(JOBS, DATA);
+    long **x = points(DATA), **other = points(DATA), *y = longs(DATA, 9);
+    for (int t = 0; t < SWEEPS; t++)
+        for (int i = 0; i < JOBS; i++) // @two_tables
+            y[a[i]] += (i & 1 ? x : other)[(i * 5 + 2) % DATA][0];
+    show("two_tables", y, DATA);
+}
+
+SHAPE changing_table(void)
+{
+    int *a = ints(JOBS, DATA);
+    long **x = points(JOBS), *y = longs(JOBS, 9);
+    for (int t = 0; t < SWEEPS; t++)
+        for (int i = 0; i < JOBS; i++) { // @changing_table
+            y[a[i]] += x[(i * 5 + 2) % JOBS][0];
+            x[i] = x[(i * 7 + 1) % JOBS];
+        }
+    show("changing_table", y, JOBS);
+}
+
+SHAPE shared_rows(void) /* two pointers lead to one row */
+{
+    int *a = ints(JOBS, DATA);
+    long **y = points(JOBS), *x = longs(DATA, 9), *seen = longs(DATA, 9);
+    y[17] = y[JOBS - 1];
+    for (int t = 0; t < SWEEPS; t++)
+        for (int i = 0; i < JOBS; i++) { // @shared_rows
+            seen[a[i]]++;
+            y[i * 7 % JOBS][0] = x[a[i]] - 2 * y[i * 7 % JOBS][0];
+        }
+    show_points("shared_rows", y, JOBS);
+    show("shared_rows", seen, DATA);
+}
+
+int main(void)
+{
+    computed();
+    computed_sums();
+    skipping(1, 3);
+    two_tables();
+    changing_table();
+    shared_rows();
+    return 0;
+}

@@ -1,0 +1,59 @@
+"""Rows behind pointers that no index picks alone: which loops over them may be reordered, and why others may not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from tracecut.codegen.schedule.check.checker import check_schedule
+from tracecut.support.errors import ScheduleError
+from tracecut.tracer.loops.row_numbers import is_number
+
+from .harness import Inspected
+
+Catalogue = Callable[[str], dict[str, Inspected | str]]
+
+
+@pytest.mark.parametrize("mark", ["computed", "computed_sums", "skipping"])
+def test_rows_that_are_picked_in_any_way_are_read_where_they_lie(inspected: Catalogue, mark: str) -> None:
+    """`test_equivalence.py` runs them in any order."""
+    item = inspected("picked")[mark]
+    assert not isinstance(item, str), item
+    assert item.verdict == "reduction" and item.scope != item.region
+    memory = item.inspection.accesses.memory
+    uses = item.inspection.plan.uses[item.region]
+    modes = {use.mode for use in uses if item.inspection.plan.arrays[use.array].object in memory.rows.numbers.values()}
+    assert modes == {"old"}
+    item.schedule(item.random(1))
+
+
+@pytest.mark.parametrize("numbers", [True, False])
+def test_the_checker_wants_them_to_be_reached_by_their_own_pointers(inspected: Catalogue, numbers: bool) -> None:
+    """Code with the program's own pointer in place of that of a copy."""
+    item = inspected("picked")["computed_sums"]
+    assert not isinstance(item, str), item
+    schedule, plan, arenas = item.schedule(item.random(1)), item.inspection.plan, item.inspection.accesses.memory.rows
+    names = {found.name for found in arenas.arenas}
+    damaged = [
+        replace(group, root="") if (is_number(group.sites[0]) if numbers else group.root in names) else group
+        for group in item.cut_out[0][item.region]
+    ]
+    assert damaged != item.cut_out[0][item.region]
+    groups = {**item.cut_out[0], item.region: damaged}
+    with pytest.raises(ScheduleError, match="by another pointer"):
+        check_schedule(schedule, item.guarded[1], item.inspection.accesses, groups, plan.movable)
+
+
+REFUSED = {
+    "two_tables": "it is not known which memory is read at",
+    "changing_table": "it is not known which memory is read at",
+    "shared_rows": "both touch @tc.rows0, byte",
+}
+
+
+@pytest.mark.parametrize(("mark", "why"), REFUSED.items(), ids=REFUSED)
+def test_why_others_are_not(inspected: Catalogue, mark: str, why: str) -> None:
+    item = inspected("picked")[mark]
+    said = item if isinstance(item, str) else item.inspection.verdicts[item.region].reason
+    assert why in said and (isinstance(item, str) or item.verdict == "ordered")
