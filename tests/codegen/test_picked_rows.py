@@ -28,6 +28,15 @@ def test_rows_that_are_picked_in_any_way_are_read_where_they_lie(inspected: Cata
     item.schedule(item.random(1))
 
 
+@pytest.mark.parametrize("mark", ["conditioned", "flagged", "in_rows", "summed_in_rows", "moved_between"])
+def test_where_pointers_stand_is_known_behind_rows_and_conditions(inspected: Catalogue, mark: str) -> None:
+    item = inspected("picked")[mark]
+    assert not isinstance(item, str), item
+    assert item.verdict == "reduction"
+    assert (item.scope == item.region) == (mark == "moved_between")
+    item.schedule(item.random(1))
+
+
 @pytest.mark.parametrize("numbers", [True, False])
 def test_the_checker_wants_them_to_be_reached_by_their_own_pointers(inspected: Catalogue, numbers: bool) -> None:
     """Code with the program's own pointer in place of that of a copy."""
@@ -46,6 +55,8 @@ def test_the_checker_wants_them_to_be_reached_by_their_own_pointers(inspected: C
 
 
 REFUSED = {
+    "missing": "it is not known which memory is read at",
+    "moving_in_rows": "pointers to rows are read as something else at",
     "two_tables": "it is not known which memory is read at",
     "changing_table": "it is not known which memory is read at",
     "shared_rows": "both touch @tc.rows0, byte",

@@ -22,9 +22,9 @@ from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.loops.flatten_rows import RowTable
 from tracecut.tracer.loops.row_numbers import BEHIND
 
-from .evaluate import Evaluation
 from .memory import HEAP, Contents, LiveBytes, Memory, Object, Packed, Rows, Table
 from .row_columns import Column, Vector, columns_of, different, in_order
+from .row_evaluation import evaluations
 
 Bytes = npt.NDArray[np.uint8]
 PAGE = 1 << 12
@@ -78,11 +78,6 @@ class RowBuffers:
         return int(self._kept[name].ctypes.data), self._kept[name]
 
 
-def with_pointers(tables: Sequence[RowTable], lives: Mapping[str, int | float]) -> dict[str, int | float]:
-    """The live values with which numbers are read where the pointers are."""
-    return {**lives, **{BEHIND + name: 0 for table in tables for name in table.loads}}
-
-
 def row_tables(nest: Nest, tables: Sequence[RowTable]) -> dict[RowTable, list[Expr]]:
     """The tables of which a nest reads numbers, and the loads of these. O(nodes)."""
     of = {name: table for table in tables if table.function == nest.function for name in table.loads}
@@ -102,12 +97,12 @@ def row_places(
     nest: Nest, tables: Sequence[RowTable], memory: Memory, lives: Mapping[str, int | float], *, single: bool
 ) -> npt.NDArray[np.bool_]:
     """Which objects a flattened nest would copy to arenas; none of tables whose pointers are not all known."""
-    evaluation = Evaluation(nest, memory, with_pointers(tables, lives), single)
+    looking = evaluations(nest, tables, memory, lives, single=single)
     known = memory.columns()
     found = np.zeros(len(known), np.bool_)
     for loads in row_tables(nest, tables).values():
         with contextlib.suppress(UnsupportedError):
-            found[in_order(columns_of(evaluation, known, loads), len(known))] = True
+            found[in_order(columns_of(looking, known, loads), len(known))] = True
     return found
 
 
@@ -136,20 +131,19 @@ def flatten_memory(
     O(pointers log objects + bytes of rows).
     """
     put = place or _anywhere(memory)
-    looking = with_pointers(tables, lives)
-    evaluation = Evaluation(nest, memory, looking, single, steps=steps)
+    looking = evaluations(nest, tables, memory, lives, single=single, steps=steps)
     known = memory.columns()
     own: dict[int, Bytes] = {}
     arenas: dict[Object, Vector] = {}
     copies: dict[Object, tuple[Object, Bytes]] = {}
-    behind = {name: 0 for name in looking if name.startswith(BEHIND)}
+    behind = {BEHIND + name: 0 for table in tables for name in table.loads}
     spans: dict[Object, list[tuple[int, int, int]]] = {}
     written: list[CopiedRows] = []
     changed = written_arenas(nest, tables)
     seen: dict[str, tuple[tuple[str, Object, Vector], ...]] = {}
     taken = np.zeros(len(known), np.bool_)
     for table, loads in row_tables(nest, tables).items():
-        columns = columns_of(evaluation, known, loads)
+        columns = columns_of(looking, known, loads)
         _check_pairs(table, columns)
         rows = in_order(columns, len(known))
         if taken[rows].any():

@@ -56,16 +56,24 @@ class Slots:
         return self.pointers[places], self.rows[places]
 
 
-def columns_of(evaluation: Evaluation, known: Table, loads: Sequence[Expr]) -> list[Column]:
+def columns_of(evaluations: Sequence[Evaluation], known: Table, loads: Sequence[Expr]) -> list[Column]:
     """The pointers that each load reads over the whole nest; loads that read the same ones share their vectors.
 
-    Loads that never run have none. Raises UnsupportedError where they are not known.
+    Loads that never run have none. `evaluations`: the first one that knows where pointers are loaded from is asked
+    (`row_evaluation.evaluations`). Raises UnsupportedError where none does.
     """
     found: list[Column] = []
     slots: dict[Object, Slots] = {}
     for node in loads:
-        column = _column(evaluation, known, node, found, slots)
-        found += [] if column is None else [column]
+        for evaluation in evaluations:
+            try:
+                column = _column(evaluation, known, node, found, slots)
+            except UnsupportedError:
+                if evaluation is evaluations[-1]:
+                    raise
+                continue
+            found += [] if column is None else [column]
+            break
     if not found:
         raise UnsupportedError("it is not known where pointers to rows are loaded from")
     return found

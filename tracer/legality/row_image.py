@@ -10,10 +10,10 @@ import numpy as np
 from tracecut.ir.loops.nest import Nest
 from tracecut.tracer.loops.flatten_rows import RowTable
 
-from .evaluate import Evaluation
 from .memory import Memory, Object
-from .row_arenas import Bytes, Fill, put_numbers, row_tables, with_pointers
+from .row_arenas import Bytes, Fill, put_numbers, row_tables
 from .row_columns import columns_of, in_order
+from .row_evaluation import evaluations
 
 SPREAD = 8  # times the bytes of rows that the memory around them may have
 
@@ -44,12 +44,12 @@ def row_image(
 
     Arguments as for `flatten_memory`.
     """
-    evaluation = Evaluation(nest, memory, with_pointers(tables, lives), single, steps=steps)
+    looking = evaluations(nest, tables, memory, lives, single=single, steps=steps)
     known = memory.columns()
     found = [
         (table.unit, column)
         for table, loads in row_tables(nest, tables).items()
-        for column in columns_of(evaluation, known, loads)
+        for column in columns_of(looking, known, loads)
     ]
     rows = np.sort(in_order([column for _, column in found], len(known)))
     step = math.lcm(16, *(unit for unit, _ in found))

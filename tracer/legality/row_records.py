@@ -15,10 +15,10 @@ from tracecut.ir.loops.nest import Nest
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.loops.flatten_rows import RowTable
 
-from .evaluate import Evaluation
 from .memory import Memory
-from .row_arenas import row_tables, with_pointers
+from .row_arenas import row_tables
 from .row_columns import columns_of
+from .row_evaluation import evaluations
 
 PADDED = 2  # times the bytes of all rows that they may take as records of the longest
 
@@ -36,14 +36,14 @@ def record_units(
 
     Arguments as for `flatten_memory`. O(pointers log objects).
     """
-    evaluation = Evaluation(nest, memory, with_pointers(tables, lives), single, steps=steps)
+    looking = evaluations(nest, tables, memory, lives, single=single, steps=steps)
     known = memory.columns()
     found: dict[str, int] = {}
     for table, loads in row_tables(nest, tables).items():
         if not table.records:
             continue
         try:
-            columns = columns_of(evaluation, known, loads)
+            columns = columns_of(looking, known, loads)
         except UnsupportedError:
             continue
         rows, pointers = (

@@ -50,6 +50,110 @@ SHAPE skipping(int first, int step) /* the record of the last iteration ends beh
     show("skipping", y, DATA);
 }
 
+SHAPE conditioned(void) /* which rows are reached is another in each sweep */
+{
+    int *a = ints(JOBS, DATA);
+    long **x = points(JOBS), *y = longs(DATA, 9);
+    double *w = reals(JOBS, 2);
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int i = 0; i < JOBS; i++) // @conditioned
+            if (w[i] > 0.5)
+                y[a[i]] += x[i][0];
+        for (int i = 0; i < JOBS; i++)
+            w[i] = 1 - w[i];
+    }
+    show("conditioned", y, DATA);
+}
+
+SHAPE flagged(void) /* so it is with numbers that the loop itself writes */
+{
+    int *a = ints(JOBS, DATA), *flag = ints(JOBS, 2);
+    long **x = points(JOBS), *y = longs(DATA, 9);
+    for (int t = 0; t < SWEEPS; t++)
+        for (int i = 0; i < JOBS; i++) { // @flagged
+            if (flag[i])
+                y[a[i]] += x[i][0];
+            flag[i] = !flag[i];
+        }
+    show("flagged", y, DATA);
+}
+
+static int **near_of(const int *a)
+{
+    int **made = malloc(JOBS * sizeof *made);
+    for (int i = JOBS - 1; i >= 0; i--) {
+        made[i] = malloc(3 * sizeof **made);
+        for (int k = 0; k < 3; k++)
+            made[i][k] = a[3 * i + k];
+    }
+    return made;
+}
+
+SHAPE in_rows(void) /* an index in a row picks another row */
+{
+    int **near = near_of(ints(3 * JOBS, DATA)), *a = ints(JOBS, DATA), *many = ints(JOBS, 3);
+    long **x = points(DATA), *y = longs(DATA, 9);
+    for (int t = 0; t < SWEEPS; t++)
+        for (int i = 0; i < JOBS; i++) // @in_rows
+            for (int k = 0; k <= many[i]; k++)
+                y[a[i]] += x[near[i][k]][0];
+    show("in_rows", y, DATA);
+}
+
+SHAPE summed_in_rows(void)
+{
+    int **near = near_of(ints(3 * JOBS, DATA)), *a = ints(JOBS, DATA);
+    long **x = points(DATA), **y = points(DATA), *seen = longs(DATA, 9);
+    for (int t = 0; t < SWEEPS; t++)
+        for (int i = 0; i < JOBS; i++) { // @summed_in_rows
+            seen[a[i]]++;
+            y[near[i][0]][0] += x[near[i][1]][0] ^ x[a[i]][0];
+        }
+    show_points("summed_in_rows", y, DATA);
+    show("summed_in_rows", seen, DATA);
+}
+
+SHAPE moved_between(void) /* between the sweeps the index in the row becomes another one */
+{
+    int **near = near_of(ints(3 * JOBS, DATA)), *a = ints(JOBS, DATA);
+    long **x = points(DATA), *y = longs(DATA, 9);
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int i = 0; i < JOBS; i++) // @moved_between
+            y[a[i]] += x[near[i][0]][0];
+        if (t > 0)
+            for (int i = 0; i < JOBS; i++)
+                near[i][0] = (near[i][0] + i) % DATA;
+    }
+    show("moved_between", y, DATA);
+}
+
+SHAPE missing(void) /* what is not reached is no row */
+{
+    int *a = ints(JOBS, DATA);
+    long **x = points(JOBS), *y = longs(DATA, 9);
+    double *w = reals(JOBS, 2);
+    for (int i = 0; i < JOBS; i++)
+        if (w[i] <= 0.5)
+            x[i] = NULL;
+    for (int t = 0; t < SWEEPS; t++)
+        for (int i = 0; i < JOBS; i++) // @missing
+            if (w[i] > 0.5)
+                y[a[i]] += x[i][0];
+    show("missing", y, DATA);
+}
+
+SHAPE moving_in_rows(void) /* the index in the row changes */
+{
+    int **near = near_of(ints(3 * JOBS, DATA)), *a = ints(JOBS, DATA);
+    long **x = points(DATA), *y = longs(DATA, 9);
+    for (int t = 0; t < SWEEPS; t++)
+        for (int i = 0; i < JOBS; i++) { // @moving_in_rows
+            y[a[i]] += x[near[i][0]][0];
+            near[i][0] = (near[i][0] + 1) % DATA;
+        }
+    show("moving_in_rows", y, DATA);
+}
+
 SHAPE two_tables(void) /* which table it is depends on the iteration */
 {
     int *a = ints(JOBS, DATA);
@@ -91,6 +195,13 @@ int main(void)
     computed();
     computed_sums();
     skipping(1, 3);
+    conditioned();
+    flagged();
+    in_rows();
+    summed_in_rows();
+    moved_between();
+    missing();
+    moving_in_rows();
     two_tables();
     changing_table();
     shared_rows();
