@@ -37,6 +37,14 @@ def test_where_pointers_stand_is_known_behind_rows_and_conditions(inspected: Cat
     item.schedule(item.random(1))
 
 
+@pytest.mark.parametrize("mark", ["missing", "of_data"])
+def test_data_are_asked_where_a_pointer_leads_nowhere_without_them(inspected: Catalogue, mark: str) -> None:
+    item = inspected("picked")[mark]
+    assert not isinstance(item, str), item
+    assert item.verdict == "reduction" and item.inspection.use_data
+    item.schedule(item.random(1))
+
+
 @pytest.mark.parametrize("numbers", [True, False])
 def test_the_checker_wants_them_to_be_reached_by_their_own_pointers(inspected: Catalogue, numbers: bool) -> None:
     """Code with the program's own pointer in place of that of a copy."""
@@ -55,7 +63,7 @@ def test_the_checker_wants_them_to_be_reached_by_their_own_pointers(inspected: C
 
 
 REFUSED = {
-    "missing": "it is not known which memory is read at",
+    "missing_now": "it is not known which memory is read at",
     "moving_in_rows": "pointers to rows are read as something else at",
     "two_tables": "it is not known which memory is read at",
     "changing_table": "it is not known which memory is read at",

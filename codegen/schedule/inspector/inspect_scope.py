@@ -192,7 +192,16 @@ def inspect_scope(
         accesses = Accesses(nest, memory, lives, single=single, use_data=True, limit=limit, steps=steps)
     _check_size(accesses, region)
     check_pointers(accesses)
-    check_rows(accesses)
+    try:
+        check_rows(accesses)
+    except UnsupportedError:
+        if use_data or region is None:
+            raise
+        use_data, left = True, accesses.evaluation.room.left  # a condition on data may keep it from other rows
+        accesses = Accesses(nest, memory, lives, single=single, use_data=True, limit=left, steps=steps)
+        _check_size(accesses, region)
+        check_pointers(accesses)
+        check_rows(accesses)
     regions = [loop for loop in candidate_regions(nest, single, steps) if _runs_once(accesses, loop)]
     if region is not None and use_data and accesses.evaluation.whole(region) is None:
         raise UnsupportedError(nest.loops[region].told)

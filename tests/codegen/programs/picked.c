@@ -142,6 +142,37 @@ SHAPE missing(void) /* what is not reached is no row */
     show("missing", y, DATA);
 }
 
+SHAPE missing_now(void) /* the loop changes what says so */
+{
+    int *a = ints(JOBS, DATA);
+    long **x = points(JOBS), *y = longs(DATA, 9);
+    double *w = reals(JOBS, 2);
+    for (int i = 0; i < JOBS; i++)
+        if (w[i] <= 0.5)
+            x[i] = NULL;
+    for (int t = 0; t < SWEEPS; t++)
+        for (int i = 0; i < JOBS; i++) // @missing_now
+            if (w[i] > 0.5) {
+                y[a[i]] += x[i][0];
+                w[a[i]] *= 0.75;
+            }
+    show("missing_now", y, DATA);
+}
+
+SHAPE of_data(void) /* data become the number of a row */
+{
+    double *place = reals(JOBS, DATA);
+    int *a = ints(JOBS, DATA);
+    long **y = points(DATA), *seen = longs(DATA, 9);
+    for (int t = 0; t < SWEEPS; t++)
+        for (int i = 0; i < JOBS; i++) { // @of_data
+            seen[a[i]]++;
+            y[(int)place[i]][0] += i;
+        }
+    show_points("of_data", y, DATA);
+    show("of_data", seen, DATA);
+}
+
 SHAPE moving_in_rows(void) /* the index in the row changes */
 {
     int **near = near_of(ints(3 * JOBS, DATA)), *a = ints(JOBS, DATA);
@@ -201,6 +232,8 @@ int main(void)
     summed_in_rows();
     moved_between();
     missing();
+    missing_now();
+    of_data();
     moving_in_rows();
     two_tables();
     changing_table();
