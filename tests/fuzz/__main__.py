@@ -1,7 +1,7 @@
 """Random programs through the whole pipeline, as many as wanted.
 
 python -m tests.fuzz --seeds 100 --first 20        seeds 20 … 119, of 100 kernels each; figures at the end
-python -m tests.fuzz --first 6 --kernel 62         one kernel alone: its source, verdicts, results
+python -m tests.fuzz --first 6 --kernel 62         one kernel alone: its source, verdicts, results; also with --rows
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ def main() -> int:
     parser.add_argument("--rows", action="store_true", help="arrays whose elements are rows behind pointers")
     parser.add_argument("--json", action="store_true", help="print the counts as JSON")
     options = parser.parse_args()
+    make = pieces_suite if options.pieces else rows_suite if options.rows else generate
     if options.kernel is not None:
-        return _alone(options.first, options.kernel)
+        return _alone(make(options.first, options.kernel + 1), options.kernel)
     tally = Tally()
     for seed in range(options.first, options.first + options.seeds):
         try:
-            make = pieces_suite if options.pieces else rows_suite if options.rows else generate
             _run(make(seed, options.count), tally)
         except Exception as error:
             traceback.print_exc()
@@ -55,8 +55,12 @@ def _run(suite: Suite, tally: Tally) -> None:
         tally.add(report, *run_oracles(suite, Path(folder), report.entries))
 
 
-def _alone(seed: int, number: int) -> int:
-    suite = suite_of([generate(seed, number + 1).kernels[number]], seed)
+def _alone(whole: Suite, number: int) -> int:
+    kernels = [kernel for kernel in whole.kernels if kernel.number == number]
+    if not kernels:
+        print(f"seed {whole.seed} has no kernel {number} of this kind")
+        return 2
+    suite = suite_of(kernels, whole.seed)
     begin = suite.source.index(f"/* kernel_{number}:")
     print(suite.source[begin : suite.source.index("int main(void)", begin)])
     with TemporaryDirectory(prefix="tracecut-fuzz-") as folder:

@@ -25,7 +25,7 @@ def candidates(kernel: Kernel) -> list[Array]:
     """Arrays of which a kernel reaches nothing but single elements, by their index."""
     parents = {array.parent for array in kernel.arrays}
     lines = [*kernel.body, *kernel.before, *kernel.after, *kernel.loop.before, *kernel.loop.head, *kernel.loop.tail]
-    starts = [cursor.start for cursor in kernel.loop.cursors]
+    starts = [kernel.loop.test, *(cursor.start for cursor in kernel.loop.cursors)]
     around = "\n".join([*kernel.helpers, *kernel.ahead, *kernel.between])
     found = []
     for array in kernel.arrays:
@@ -69,6 +69,8 @@ def in_rows(kernel: Kernel, draw: random.Random) -> Kernel:
             before=_behind(loop.before, made.values()),
             head=_behind(loop.head, made.values()),
             tail=_behind(loop.tail, made.values()),
+            cursors=tuple(replace(each, start=_behind([each.start], made.values())[0]) for each in loop.cursors),
+            test=_behind([loop.test], made.values())[0],
         ),
         body=_behind(kernel.body, made.values()),
         before=_behind(kernel.before, made.values()),

@@ -50,9 +50,22 @@ def test_two_thousand_kernels(first: int) -> None:
     judged(tallies(range(first, first + 20, 10), seeds=10))
 
 
-def tallies(firsts: Iterable[int], seeds: int) -> list[Tally]:
+@pytest.mark.long
+@pytest.mark.parametrize("first", [0, 8])
+def test_kernels_whose_arrays_are_rows_behind_pointers(first: int) -> None:
+    judged(tallies([first, first + 4], 4, "--rows"))
+
+
+def test_one_kernel_alone_may_have_rows() -> None:
+    """Also in the test of its loop."""
+    command = [sys.executable, "-m", "tests.fuzz", "--rows", "--first", "3", "--kernel", "46"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "while (list[i][0] >= 0)" in done.stdout, done.stderr[-2000:]
+
+
+def tallies(firsts: Iterable[int], seeds: int, *kind: str) -> list[Tally]:
     """Counts of programs of their own, side by side: whatever happens there does not end this one."""
-    command = [sys.executable, "-P", "-c", RUN, str(ROOT), "--json", "--seeds", str(seeds), "--first"]
+    command = [sys.executable, "-P", "-c", RUN, str(ROOT), *kind, "--json", "--seeds", str(seeds), "--first"]
     running = [
         subprocess.Popen([*command, str(first)], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for first in firsts
