@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +21,15 @@ from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.capture.snapshot import Capture
 from tracecut.tracer.legality.iteration_domains import steps_around
 from tracecut.tracer.legality.memory import Memory, Packed
-from tracecut.tracer.legality.row_arenas import Bytes, Fill, flatten_memory, row_tables
+from tracecut.tracer.legality.row_arenas import (
+    Bytes,
+    Fill,
+    Flattened,
+    SharedRowsError,
+    common_rows,
+    flatten_memory,
+    row_tables,
+)
 from tracecut.tracer.legality.row_checks import used_parts
 from tracecut.tracer.legality.row_columns import Vector
 from tracecut.tracer.legality.row_image import RowImage, row_image
@@ -86,8 +95,11 @@ def inspect_variant(found: Captured, scope: int, exits: tuple[str, ...], wanted:
         raise UnsupportedError(why or error.message) from error
 
 
-def _flat(found: Captured, units: Mapping[str, int] | None = None) -> tuple[Analysis, tuple[RowTable, ...]]:
-    return found.analysis.flattened(frozenset({found.analysis.view_of(found.region).function.name}), units)
+def _flat(
+    found: Captured, units: Mapping[str, int] | None = None, together: frozenset[frozenset[str]] = frozenset()
+) -> tuple[Analysis, tuple[RowTable, ...]]:
+    functions = frozenset({found.analysis.view_of(found.region).function.name})
+    return found.analysis.flattened(functions, units, together)
 
 
 def _flattened(
@@ -104,13 +116,13 @@ def _flattened(
     refused = scope_refusal(nest)
     if refused is not None:
         raise UnsupportedError(f"the loop {refused.says} ({refused.places[0].told})")
-    units = record_units(nest, tables, memory, numbers, single=single, steps=steps)
-    flat, known = _flat(found, units)
-    if units:
-        nest = from_json(to_json(flat.nest(scope, exits)))
-        tables = tuple(row_tables(nest, known))
+    asked: Asked = {"single": single, "steps": steps}
     try:
-        arenas = flatten_memory(nest, tables, memory, numbers, single=single, steps=steps, fill=fill)
+        try:
+            flat, nest, tables, arenas = _copied(found, scope, exits, memory, numbers, fill, asked)
+        except SharedRowsError:
+            together = common_rows(nest, tables, memory, numbers, **asked)
+            flat, nest, tables, arenas = _copied(found, scope, exits, memory, numbers, fill, asked, together)
     except UnsupportedError as error:
         loads = {name for table in tables for name in table.loads}
         place = next(site.place for site in nest.sites if site.key in loads)
@@ -124,6 +136,43 @@ def _flattened(
     if not arenas.written:
         image = row_image(nest, tables, memory, numbers, single=single, steps=steps, fill=fill)
     return Captured(flat, capture, region, {**found.values, region: values}, tables, used, image), inspection
+
+
+class Asked(TypedDict):
+    """What all that looks for rows is told."""
+
+    single: bool
+    steps: frozenset[int]
+
+
+def _copied(
+    found: Captured,
+    scope: int,
+    exits: tuple[str, ...],
+    memory: Memory,
+    numbers: Mapping[str, int | float],
+    fill: Fill,
+    asked: Asked,
+    together: frozenset[frozenset[str]] = frozenset(),
+) -> tuple[Analysis, Nest, tuple[RowTable, ...], Flattened]:
+    """The flattened program, its scope, the tables of that, and what they lead to. `together`: see `flatten_rows`."""
+    flat, nest, tables = _described(found, scope, exits, None, together)
+    units = record_units(nest, tables, memory, numbers, **asked)
+    if units:
+        flat, nest, tables = _described(found, scope, exits, units, together)
+    return flat, nest, tables, flatten_memory(nest, tables, memory, numbers, fill=fill, **asked)
+
+
+def _described(
+    found: Captured,
+    scope: int,
+    exits: tuple[str, ...],
+    units: Mapping[str, int] | None,
+    together: frozenset[frozenset[str]],
+) -> tuple[Analysis, Nest, tuple[RowTable, ...]]:
+    flat, known = _flat(found, units, together)
+    nest = from_json(to_json(flat.nest(scope, exits)))
+    return flat, nest, tuple(row_tables(nest, known))
 
 
 def _gathered(memory: Memory) -> Fill:

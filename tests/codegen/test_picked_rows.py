@@ -37,6 +37,15 @@ def test_where_pointers_stand_is_known_behind_rows_and_conditions(inspected: Cat
     item.schedule(item.random(1))
 
 
+@pytest.mark.parametrize("mark", ["corners", "one_block"])
+def test_tables_that_lead_to_common_rows_are_one(inspected: Catalogue, mark: str) -> None:
+    item = inspected("picked")[mark]
+    assert not isinstance(item, str), item
+    assert item.verdict == "reduction"
+    assert len(item.inspection.accesses.memory.rows.arenas) == 1
+    item.schedule(item.random(1))
+
+
 @pytest.mark.parametrize("mark", ["missing", "of_data"])
 def test_data_are_asked_where_a_pointer_leads_nowhere_without_them(inspected: Catalogue, mark: str) -> None:
     item = inspected("picked")[mark]
@@ -65,6 +74,7 @@ def test_the_checker_wants_them_to_be_reached_by_their_own_pointers(inspected: C
 REFUSED = {
     "missing_now": "it is not known which memory is read at",
     "moving_in_rows": "pointers to rows are read as something else at",
+    "one_and_the_same": "both touch @tc.rows",
     "two_tables": "it is not known which memory is read at",
     "changing_table": "it is not known which memory is read at",
     "shared_rows": "both touch @tc.rows0, byte",

@@ -34,6 +34,10 @@ Fill = Callable[[Bytes, Vector, Vector, Vector], None]
 Place = Callable[[str, int], tuple[int, Bytes]]
 
 
+class SharedRowsError(UnsupportedError):
+    """Two tables lead to one row: they are one (`common_rows`)."""
+
+
 @dataclass(frozen=True, eq=False)
 class Flattened:
     """What flattened loops find.
@@ -106,6 +110,31 @@ def row_places(
     return found
 
 
+def common_rows(
+    nest: Nest,
+    tables: Sequence[RowTable],
+    memory: Memory,
+    lives: Mapping[str, int | float],
+    *,
+    single: bool,
+    steps: frozenset[int] = frozenset(),
+) -> frozenset[frozenset[str]]:
+    """The loads of tables whose pointers lead to rows of each other, together; of no table that has its own alone.
+
+    Arguments as for `flatten_memory`. O(pointers log objects + tables · objects).
+    """
+    looking, known = evaluations(nest, tables, memory, lives, single=single, steps=steps), memory.columns()
+    found: list[tuple[frozenset[str], npt.NDArray[np.bool_], int]] = []
+    for table, loads in row_tables(nest, tables).items():
+        rows, names, count = np.zeros(len(known), np.bool_), frozenset(table.loads), 1
+        rows[in_order(columns_of(looking, known, loads), len(known))] = True
+        for other in [other for other in found if np.any(other[1] & rows)]:
+            found = [item for item in found if item is not other]
+            names, rows, count = names | other[0], rows | other[1], count + other[2]
+        found.append((names, rows, count))
+    return frozenset(names for names, _, count in found if count > 1)
+
+
 def flatten_memory(
     nest: Nest,
     tables: Sequence[RowTable],
@@ -127,7 +156,7 @@ def flatten_memory(
         fill: copies rows: target, their addresses, their bytes, and where they go.
         used: arena → bytes of each row that are read (`used_parts`); the others are left out, which are 0 then.
 
-    Raises UnsupportedError where rows are not known, or are reached in two ways.
+    Raises UnsupportedError where rows are not known, SharedRowsError where they are reached through two tables.
     O(pointers log objects + bytes of rows).
     """
     put = place or _anywhere(memory)
@@ -147,7 +176,7 @@ def flatten_memory(
         _check_pairs(table, columns)
         rows = in_order(columns, len(known))
         if taken[rows].any():
-            raise UnsupportedError("rows behind pointers are reached through two tables")
+            raise SharedRowsError("rows behind pointers are reached through two tables")
         taken[rows] = True
         sizes, bases = known.sizes[rows], known.bases[rows]
         step = math.lcm(16, table.unit)

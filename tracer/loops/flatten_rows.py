@@ -53,17 +53,21 @@ class RowTable:
 
 
 def flatten_rows(
-    module: Module, views: Iterable[tuple[FunctionView, list[Nest]]], units: Mapping[str, int] | None = None
+    module: Module,
+    views: Iterable[tuple[FunctionView, list[Nest]]],
+    units: Mapping[str, int] | None = None,
+    together: Collection[frozenset[str]] = (),
 ) -> tuple[Module, tuple[RowTable, ...]]:
     """The module in this form, and its tables; none where nothing of it is such a pointer.
 
     `views`: functions to look at, and their outermost loops. `units`: arena → bytes that its numbers count, multiples
-    of those that its text asks for (`row_records.py`). O(instructions).
+    of those that its text asks for (`row_records.py`). `together`: loads of numbers that are of one table, for their
+    pointers lead to common rows (`row_arenas.common_rows`). O(instructions).
     """
     found: list[RowTable] = []
     rows: list[tuple[FunctionView, list[RowTable]]] = []
     for view, nests in views:
-        tables = _Rows(view, nests).tables(len(found))
+        tables = _Rows(view, nests).tables(len(found), together)
         rows.append((view, [replace(table, unit=(units or {}).get(table.arena, table.unit)) for table in tables]))
         found += rows[-1][1]
     flat = module.copy() if found else module
@@ -128,7 +132,7 @@ class _Rows:
         self.written: set[str] = set()
         self.pairs: list[tuple[str, str]] = []
 
-    def tables(self, first: int) -> list[RowTable]:
+    def tables(self, first: int, together: Collection[frozenset[str]] = ()) -> list[RowTable]:
         nodes = self._varying()
         if not nodes:
             return []
@@ -136,6 +140,10 @@ class _Rows:
         addresses |= self._measured(addresses)
         self.parent = {name: name for name in addresses}
         self._join_fields(addresses)
+        for common in together:
+            joined = [name for name in addresses if name + ROW in common]
+            for name in joined[1:]:
+                self._join(joined[0], name)
         derived = self._derived()
         self._look_at_uses(derived)
         units = self._units(nodes)

@@ -81,17 +81,20 @@ class Analysis:
         return None if above is None else view.loop_ids[above]
 
     def flattened(
-        self, functions: frozenset[str], units: Mapping[str, int] | None = None
+        self,
+        functions: frozenset[str],
+        units: Mapping[str, int] | None = None,
+        together: frozenset[frozenset[str]] = frozenset(),
     ) -> tuple[Analysis, tuple[RowTable, ...]]:
         """The same loops, with rows behind pointers of some functions as rows of one array; and the tables of these.
 
-        It is this program where there are none. `units`: as of `flatten_rows`.
+        It is this program where there are none. `units`, `together`: as of `flatten_rows`.
         """
-        key = functions, frozenset((units or {}).items())
+        key = functions, frozenset((units or {}).items()), together
         if key not in self._flattened:
             views = (self.views[name] for name in sorted(functions))
             pairs = ((view, [self.nest(n) for n, loop in view.loops.items() if loop.parent is None]) for view in views)
-            module, tables = flatten_rows(self.module, pairs, units)
+            module, tables = flatten_rows(self.module, pairs, units, together)
             self._flattened[key] = (Analysis(module), tables) if tables else (self, ())
         return self._flattened[key]
 

@@ -185,6 +185,57 @@ SHAPE moving_in_rows(void) /* the index in the row changes */
     show("moving_in_rows", y, DATA);
 }
 
+static long **slices_of(long *block, int many, int by)
+{
+    long **made = malloc((size_t)many * sizeof *made);
+    for (int v = 0; v < many; v++)
+        made[v] = block + by * (many - 1 - v);
+    return made;
+}
+
+SHAPE corners(void) /* three pointers of an iteration lead to slices of one array */
+{
+    int *a = ints(JOBS, DATA);
+    long *block = longs(6 * DATA, 9), **y = slices_of(block, 3 * DATA, 2), *seen = longs(DATA, 9);
+    for (int t = 0; t < SWEEPS; t++)
+        for (int i = 0; i < JOBS; i++) { // @corners
+            seen[a[i]]++;
+            y[3 * a[i]][0] += i;
+            y[3 * a[i] + 1][1] -= i;
+            y[3 * a[i] + 2][1] += 3;
+        }
+    show("corners", block, 6 * DATA);
+    show("corners", seen, DATA);
+}
+
+SHAPE one_block(void) /* two tables lead to the halves of one array */
+{
+    int *a = ints(JOBS, DATA), *b = ints(JOBS, DATA);
+    long *block = longs(4 * DATA, 9), *seen = longs(DATA, 9);
+    long **x = slices_of(block, DATA, 2), **y = slices_of(block + 2 * DATA, DATA, 2);
+    for (int t = 0; t < SWEEPS; t++)
+        for (int i = 0; i < JOBS; i++) { // @one_block
+            seen[a[i]]++;
+            y[a[i]][1] += x[b[i]][0];
+        }
+    show("one_block", block, 4 * DATA);
+    show("one_block", seen, DATA);
+}
+
+SHAPE one_and_the_same(void) /* and here to the same rows, which are read and written */
+{
+    int *a = ints(JOBS, DATA), *b = ints(JOBS, DATA);
+    long *block = longs(4 * DATA, 9), *seen = longs(DATA, 9);
+    long **x = slices_of(block, DATA, 2), **y = slices_of(block + 2 * DATA - 2, DATA, 2);
+    for (int t = 0; t < SWEEPS; t++)
+        for (int i = 0; i < JOBS; i++) { // @one_and_the_same
+            seen[a[i]]++;
+            y[a[i]][0] = 3 * y[a[i]][0] + x[b[i]][0];
+        }
+    show("one_and_the_same", block, 4 * DATA);
+    show("one_and_the_same", seen, DATA);
+}
+
 SHAPE two_tables(void) /* which table it is depends on the iteration */
 {
     int *a = ints(JOBS, DATA);
@@ -235,6 +286,9 @@ int main(void)
     missing_now();
     of_data();
     moving_in_rows();
+    corners();
+    one_block();
+    one_and_the_same();
     two_tables();
     changing_table();
     shared_rows();

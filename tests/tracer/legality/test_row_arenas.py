@@ -17,7 +17,7 @@ from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.legality.accesses import Accesses
 from tracecut.tracer.legality.evaluate import Evaluation
 from tracecut.tracer.legality.memory import HEAP, Memory, Object
-from tracecut.tracer.legality.row_arenas import flatten_memory, row_places
+from tracecut.tracer.legality.row_arenas import SharedRowsError, common_rows, flatten_memory, row_places
 from tracecut.tracer.legality.row_checks import check_rows, check_written_rows, used_parts
 from tracecut.tracer.legality.row_image import row_image
 from tracecut.tracer.loops.flatten_rows import RowTable
@@ -189,8 +189,12 @@ def test_two_tables_of_the_same_rows_are_refused() -> None:
     to = pool.op("add", "ptr", pool.live("@tc.rows1", "ptr"), pool.op("mul", "i64", other, pool.const(4)))
     site = read("%d", to, False, type="i32", size=4)
     subject, memory = case(2, site, pool=pool), world([ROWS, ROWS, 0, ROWS], [1, 1], {ROWS: ROW})
-    with pytest.raises(UnsupportedError, match="through two tables"):
-        flatten_memory(subject.nest, (ONE, RowTable("@f", "@tc.rows1", 4, ("%q.row",))), memory, NAMES, single=False)
+    tables = ONE, RowTable("@f", "@tc.rows1", 4, ("%q.row",))
+    with pytest.raises(SharedRowsError, match="through two tables"):
+        flatten_memory(subject.nest, tables, memory, NAMES, single=False)
+    assert common_rows(subject.nest, tables, memory, NAMES, single=False) == {frozenset({"%p.row", "%q.row"})}
+    alone = world([ROWS, ROWS + 64, 0, ROWS], [1, 1], {ROWS: ROW, ROWS + 64: ROW})
+    assert common_rows(subject.nest, (ONE,), alone, NAMES, single=False) == frozenset()
 
 
 @pytest.mark.parametrize("length", [0, 1])

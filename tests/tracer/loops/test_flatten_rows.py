@@ -98,6 +98,14 @@ def test_fields_of_records_are_tables_of_their_own() -> None:
     assert found == {(4, ("%p.row",)), (8, ("%e.row",))}
 
 
+def test_tables_of_common_rows_are_one_that_counts_what_both_can() -> None:
+    more = END + "%q = getelementptr double, ptr %e, i64 %m\n  %w = load double, ptr %q"
+    analysis = Analysis(parse_module(SUM.format(more=more, record="{ ptr, ptr }", type="i32")))
+    together = frozenset({frozenset({"%p.row", "%e.row"})})
+    ((table,), again) = (analysis.flattened(frozenset({"@f"}), None, joined)[1] for joined in (together, frozenset()))
+    assert (table.unit, set(table.loads)) == (4, {"%p.row", "%e.row"}) and len(again) == 2
+
+
 @pytest.mark.parametrize(
     "more",
     [
