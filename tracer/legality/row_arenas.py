@@ -23,8 +23,7 @@ from tracecut.tracer.loops.flatten_rows import RowTable
 from tracecut.tracer.loops.row_numbers import BEHIND
 
 from .memory import HEAP, Contents, LiveBytes, Memory, Object, Packed, Rows, Table
-from .row_columns import Column, Vector, columns_of, different, in_order
-from .row_evaluation import evaluations
+from .row_columns import Column, Vector, columns_of, different, evaluations, in_order
 
 Bytes = npt.NDArray[np.uint8]
 PAGE = 1 << 12

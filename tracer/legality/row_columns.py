@@ -1,20 +1,32 @@
-"""The pointers that loops load from tables, and the objects that these lead to."""
+"""The pointers that loops load from tables, and the objects that these lead to.
+
+Where the pointers stand is evaluated on the program's own memory, before there is an arena. A row begins at arena +
+unit · number. Here the arena is at address 0, and unit · number is the pointer in whose place the number will stand. So
+what is read of rows is known too, and where rows lead that are picked by an index in another row (`x[near[i][k]][d]`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from tracecut.ir.loops.expressions import Expr
+from tracecut.ir.loops.expressions import Expr, pointer_roots, walk_all
+from tracecut.ir.loops.nest import Nest
 from tracecut.support.errors import UnsupportedError
+from tracecut.tracer.loops.flatten_rows import RowTable
+from tracecut.tracer.loops.linear_forms import linear_form
+from tracecut.tracer.loops.row_numbers import BEHIND
 
+from .condition_values import condition_loads
 from .evaluate import Evaluation
+from .masked_arithmetic import UNKNOWN, Values
 from .memory import Memory, Object, Table
 
 Vector = npt.NDArray[np.int64]
-UNKNOWN = -2  # row of a place of a table that was not looked at
+UNSEEN = -2  # row of a place of a table that was not looked at
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,13 +55,13 @@ class Slots:
     def of(cls, item: Object) -> Slots:
         """Of a table of which nothing is known yet."""
         count = item.size // 8
-        return cls(np.zeros(count, np.int64), np.full(count, UNKNOWN, np.int64))
+        return cls(np.zeros(count, np.int64), np.full(count, UNSEEN, np.int64))
 
     def at(self, memory: Memory, known: Table, item: Object, places: Vector) -> tuple[Vector, Vector]:
         """(pointers, rows) at some places. O(places + new ones log objects)."""
         asked = np.zeros(self.rows.size, np.bool_)
         asked[places] = True
-        fresh = np.flatnonzero(asked & (self.rows == UNKNOWN))
+        fresh = np.flatnonzero(asked & (self.rows == UNSEEN))
         if fresh.size:
             self.pointers[fresh] = _read(memory, item.base + 8 * fresh)
             self.rows[fresh] = _rows_of(known, self.pointers[fresh])
@@ -60,7 +72,7 @@ def columns_of(evaluations: Sequence[Evaluation], known: Table, loads: Sequence[
     """The pointers that each load reads over the whole nest; loads that read the same ones share their vectors.
 
     Loads that never run have none. `evaluations`: the first one that knows where pointers are loaded from is asked
-    (`row_evaluation.evaluations`). Raises UnsupportedError where none does.
+    (`evaluations`). Raises UnsupportedError where none does.
     """
     found: list[Column] = []
     slots: dict[Object, Slots] = {}
@@ -173,3 +185,85 @@ def in_order(columns: Sequence[Column], count: int) -> Vector:
     first[rows[::-1]] = np.arange(rows.size)[::-1]  # of several assignments the last one stays: the first pointer
     found = np.flatnonzero(first >= 0)
     return found[np.argsort(first[found], kind="stable")]
+
+
+@dataclass
+class RowEvaluation(Evaluation):
+    """Evaluates a flattened nest where its rows lie.
+
+    The value of a number is the pointer. It is asked for in no other way than times its unit, as the distance of two,
+    times that unit, or as one of two that are compared; all else that is made of it is unknown.
+
+    Attributes:
+        units: load of a number → bytes that it counts.
+    """
+
+    units: Mapping[str, int] = field(default_factory=dict)
+
+    def _left_soon(self, loop: int) -> bool:
+        return False  # a short cut alone, which would evaluate numbers as they are
+
+    def _walk(self, name: str, address: Expr, level: int | None, type: str) -> npt.NDArray[Any] | None:
+        """Without the short cut for pieces of one array, which takes the factors of an address as they are."""
+        if any(self._unit(atom) for atom in linear_form(address, self.lives).atoms()):
+            return None
+        return super()._walk(name, address, level, type)
+
+    def _unit(self, expr: Expr) -> int:
+        """Bytes that a number, or the distance of two, counts; 0 for everything else."""
+        if expr.kind == "load":
+            return self.units.get(expr.data[0], 0)
+        if expr.kind == "op" and expr.data[0] == "sub" and all(part.kind == "load" for part in expr.args):
+            units = {self._unit(part) for part in expr.args}
+            return units.pop() if len(units) == 1 else 0
+        return 0
+
+    def _compute(self, expr: Expr, level: int | None) -> Values:
+        units = [] if expr.kind == "load" else [self._unit(part) for part in expr.args]
+        unit = max(units, default=0)
+        if unit <= 1:  # a pointer as it is
+            return super()._compute(expr, level)
+        if expr.kind == "op" and expr.data[0] == "mul":
+            for number, factor in (expr.args, expr.args[::-1]):
+                if self._unit(number) == unit and factor.kind == "const" and factor.data[0] == unit:
+                    inner, values = self._evaluate(number)
+                    return values if level is None else self._spread(values, inner, level)
+        both = units == [unit, unit] and all(part.kind == "load" for part in expr.args)
+        return super()._compute(expr, level) if both and (expr.kind == "cmp" or self._unit(expr)) else UNKNOWN
+
+
+def evaluations(
+    nest: Nest,
+    tables: Sequence[RowTable],
+    memory: Memory,
+    lives: Mapping[str, int | float],
+    *,
+    single: bool,
+    steps: frozenset[int] = frozenset(),
+) -> tuple[RowEvaluation, RowEvaluation]:
+    """Two evaluations of a nest where its rows lie: without conditions that may change while it runs, and with them.
+
+    What depends on such a condition runs in some sweeps and not in others: its pointers have to be there all the same.
+    """
+    units = {name: table.unit for table in tables for name in table.loads}
+    known = with_pointers(tables, lives)
+    blind = condition_loads(nest) | _changing(nest)
+    return (
+        RowEvaluation(nest, memory, known, single, blind, steps=steps, units=units),
+        RowEvaluation(nest, memory, known, single, steps=steps, units=units),
+    )
+
+
+def _changing(nest: Nest) -> frozenset[str]:
+    """Loads on which conditions alone depend, from an array that the nest writes by the same pointer."""
+    written = {root for site in nest.sites if site.writes for root in pointer_roots(site.address)}
+    trips = [info.trip for info in nest.loops.values() if info.trip is not None]
+    picking = {node for node in walk_all([*(site.address for site in nest.sites), *trips]) if node.kind == "load"}
+    asked = (node for node in walk_all(nest.expressions()) if node.kind == "load" and node not in picking)
+    return frozenset(str(node.data[0]) for node in asked if not written.isdisjoint(pointer_roots(node.args[0])))
+
+
+def with_pointers(tables: Sequence[RowTable], lives: Mapping[str, int | float]) -> dict[str, int | float]:
+    """The live values with which numbers are read where the pointers are, and rows where these lead."""
+    numbers = {BEHIND + name: 0 for table in tables for name in table.loads}
+    return {**lives, **numbers, **{table.arena: 0 for table in tables}}

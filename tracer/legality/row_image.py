@@ -12,8 +12,7 @@ from tracecut.tracer.loops.flatten_rows import RowTable
 
 from .memory import Memory, Object
 from .row_arenas import Bytes, Fill, put_numbers, row_tables
-from .row_columns import columns_of, in_order
-from .row_evaluation import evaluations
+from .row_columns import columns_of, evaluations, in_order
 
 SPREAD = 8  # times the bytes of rows that the memory around them may have
 

@@ -17,8 +17,7 @@ from tracecut.tracer.loops.flatten_rows import RowTable
 
 from .memory import Memory
 from .row_arenas import row_tables
-from .row_columns import columns_of
-from .row_evaluation import evaluations
+from .row_columns import columns_of, evaluations
 
 PADDED = 2  # times the bytes of all rows that they may take as records of the longest
 

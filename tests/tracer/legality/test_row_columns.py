@@ -10,7 +10,7 @@ from tracecut.ir.loops.expressions import Pool
 from tracecut.ir.loops.nest import NOWHERE, Nest, Read, Site
 from tracecut.ir.loops.path_conditions import ALWAYS
 from tracecut.tracer.legality.memory import HEAP, Memory, Object
-from tracecut.tracer.legality.row_evaluation import evaluations
+from tracecut.tracer.legality.row_columns import evaluations
 from tracecut.tracer.loops.flatten_rows import RowTable
 
 from .test_evaluate import loop
