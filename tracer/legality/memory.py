@@ -364,8 +364,8 @@ class Memory:
         values, ok = np.zeros(addresses.shape, dtype), np.zeros(addresses.shape, bool)
         places = np.searchsorted(self._bases, addresses, side="right") - 1
         order = np.argsort(places, kind="stable")
-        bounds = np.flatnonzero(np.diff(places[order], prepend=-2))
-        for begin, end in zip(bounds.tolist(), [*bounds[1:].tolist(), places.size], strict=True):
+        bounds = np.append(np.flatnonzero(np.diff(places[order], prepend=-2)), places.size)
+        for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
             mine = order[begin:end]
             item = self.objects[place] if (place := int(places[mine[0]])) >= 0 else None
             data = self.bytes_of(item) if item is not None else None
