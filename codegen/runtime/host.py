@@ -31,7 +31,7 @@ from tracecut.tracer.legality.iteration_domains import steps_around
 from tracecut.tracer.legality.live_memory import LiveObjects
 from tracecut.tracer.legality.memory import Memory, Object
 from tracecut.tracer.legality.row_arenas import Bytes, RowBuffers, flatten_memory, ranges_of
-from tracecut.tracer.legality.row_columns import Vector
+from tracecut.tracer.legality.row_columns import FlatScope, Vector
 from tracecut.tracer.runtime.fingerprint_key import Secret
 from tracecut.tracer.runtime.hook_slots import named_numbers
 from tracecut.tracer.runtime.hooks import ENTER, LEAVE, MISMATCH, PAUSE, PROBE, TRAPS, Tables, mismatch
@@ -211,13 +211,9 @@ class Host:
         if not file.tables:
             return memory, numbers
         single = bool(file.options["single"])
+        steps = steps_around(file.nest, int(file.options["region"])) if single else frozenset[int]()
         found = flatten_memory(
-            file.nest,
-            file.tables,
-            memory,
-            numbers,
-            single=single,
-            steps=steps_around(file.nest, int(file.options["region"])) if single else frozenset(),
+            FlatScope(file.nest, file.tables, memory, numbers, single, steps),
             place=RowBuffers(state.rows),
             fill=self._gather,
             used=None if whole else state.used_rows,

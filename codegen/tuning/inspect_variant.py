@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -21,17 +20,9 @@ from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.capture.snapshot import Capture
 from tracecut.tracer.legality.iteration_domains import steps_around
 from tracecut.tracer.legality.memory import Memory, Packed
-from tracecut.tracer.legality.row_arenas import (
-    Bytes,
-    Fill,
-    Flattened,
-    SharedRowsError,
-    common_rows,
-    flatten_memory,
-    row_tables,
-)
+from tracecut.tracer.legality.row_arenas import Bytes, Fill, Flattened, SharedRowsError, common_rows, flatten_memory
 from tracecut.tracer.legality.row_checks import used_parts
-from tracecut.tracer.legality.row_columns import Vector
+from tracecut.tracer.legality.row_columns import FlatScope, Vector, row_tables
 from tracecut.tracer.legality.row_image import RowImage, row_image
 from tracecut.tracer.legality.row_records import record_units
 from tracecut.tracer.loops.flatten_rows import RowTable
@@ -107,7 +98,6 @@ def _flattened(
 ) -> tuple[Captured, Inspection]:
     """The region in the flattened program. `nest`: of the scope, in that program."""
     _, known = _flat(found)
-    tables = tuple(row_tables(nest, known))
     region, single = found.region, scope != found.region
     numbers = named_numbers(list(found.values[scope]), found.capture.values[scope])
     steps = steps_around(nest, region) if single else frozenset[int]()
@@ -116,63 +106,45 @@ def _flattened(
     refused = scope_refusal(nest)
     if refused is not None:
         raise UnsupportedError(f"the loop {refused.says} ({refused.places[0].told})")
-    asked: Asked = {"single": single, "steps": steps}
+    rows = FlatScope(nest, tuple(row_tables(nest, known)), memory, numbers, single, steps)
     try:
         try:
-            flat, nest, tables, arenas = _copied(found, scope, exits, memory, numbers, fill, asked)
+            flat, rows, arenas = _copied(found, scope, exits, rows, fill)
         except SharedRowsError:
-            together = common_rows(nest, tables, memory, numbers, **asked)
-            flat, nest, tables, arenas = _copied(found, scope, exits, memory, numbers, fill, asked, together)
+            flat, rows, arenas = _copied(found, scope, exits, rows, fill, common_rows(rows))
     except UnsupportedError as error:
-        loads = {name for table in tables for name in table.loads}
-        place = next(site.place for site in nest.sites if site.key in loads)
+        loads = {name for table in rows.tables for name in table.loads}
+        place = next(site.place for site in rows.nest.sites if site.key in loads)
         raise UnsupportedError(f"{error.message} ({place.told})") from error
-    inspection = _inspect(found, scope, nest, arenas.memory, {**numbers, **arenas.lives}, wanted)
-    values = [*found.values[region], *((name, "ptr") for name in arenas.lives)]
+    inspection = _inspect(found, scope, rows.nest, arenas.memory, {**numbers, **arenas.lives}, wanted)
+    values = {**found.values, region: [*found.values[region], *((name, "ptr") for name in arenas.lives)]}
     raw = (*found.capture.values[region], *arenas.lives.values())
     capture = replace(found.capture, memory=arenas.memory, values={**found.capture.values, region: raw})
     used = used_parts(inspection.accesses)
-    image = None
-    if not arenas.written:
-        image = row_image(nest, tables, memory, numbers, single=single, steps=steps, fill=fill)
-    return Captured(flat, capture, region, {**found.values, region: values}, tables, used, image), inspection
-
-
-class Asked(TypedDict):
-    """What all that looks for rows is told."""
-
-    single: bool
-    steps: frozenset[int]
+    image = None if arenas.written else row_image(rows, fill)
+    return Captured(flat, capture, region, values, tuple(rows.tables), used, image), inspection
 
 
 def _copied(
     found: Captured,
     scope: int,
     exits: tuple[str, ...],
-    memory: Memory,
-    numbers: Mapping[str, int | float],
+    rows: FlatScope,
     fill: Fill,
-    asked: Asked,
     together: frozenset[frozenset[str]] = frozenset(),
-) -> tuple[Analysis, Nest, tuple[RowTable, ...], Flattened]:
-    """The flattened program, its scope, the tables of that, and what they lead to. `together`: see `flatten_rows`."""
-    flat, nest, tables = _described(found, scope, exits, None, together)
-    units = record_units(nest, tables, memory, numbers, **asked)
+) -> tuple[Analysis, FlatScope, Flattened]:
+    """The flattened program, its scope, and what its tables lead to. `together`: see `flatten_rows`."""
+
+    def described(units: Mapping[str, int] | None) -> tuple[Analysis, FlatScope]:
+        flat, known = _flat(found, units, together)
+        nest = from_json(to_json(flat.nest(scope, exits)))
+        return flat, replace(rows, nest=nest, tables=tuple(row_tables(nest, known)))
+
+    flat, seen = described(None)
+    units = record_units(seen)
     if units:
-        flat, nest, tables = _described(found, scope, exits, units, together)
-    return flat, nest, tables, flatten_memory(nest, tables, memory, numbers, fill=fill, **asked)
-
-
-def _described(
-    found: Captured,
-    scope: int,
-    exits: tuple[str, ...],
-    units: Mapping[str, int] | None,
-    together: frozenset[frozenset[str]],
-) -> tuple[Analysis, Nest, tuple[RowTable, ...]]:
-    flat, known = _flat(found, units, together)
-    nest = from_json(to_json(flat.nest(scope, exits)))
-    return flat, nest, tuple(row_tables(nest, known))
+        flat, seen = described(units)
+    return flat, seen, flatten_memory(seen, fill=fill)
 
 
 def _gathered(memory: Memory) -> Fill:

@@ -23,6 +23,7 @@ from tracecut.tracer.legality.evaluate import Evaluation
 from tracecut.tracer.legality.live_memory import LiveObjects
 from tracecut.tracer.legality.memory import Memory, Object
 from tracecut.tracer.legality.row_arenas import row_places
+from tracecut.tracer.legality.row_columns import FlatScope
 from tracecut.tracer.runtime.hook_slots import named_numbers
 
 from .request import CaptureRequest
@@ -147,7 +148,7 @@ class Tracer:
         nest = self.flattened.get(loop)
         if nest is None:
             return np.zeros(len(memory.objects), np.bool_)
-        return row_places(nest, self.tables, memory, numbers, single=single)
+        return row_places(FlatScope(nest, self.tables, memory, numbers, single))
 
     def _reached_at_entry(self, around: Mapping[int, tuple[int, ...]], memory: Memory) -> set[Object]:
         """Objects that all pointers at the entries of scopes lead to: without its exits, a scope may need any."""

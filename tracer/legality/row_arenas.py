@@ -16,14 +16,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from tracecut.ir.loops.expressions import Expr, walk_all
+from tracecut.ir.loops.expressions import walk_all
 from tracecut.ir.loops.nest import Nest
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.loops.flatten_rows import RowTable
 from tracecut.tracer.loops.row_numbers import BEHIND
 
 from .memory import HEAP, Contents, LiveBytes, Memory, Object, Packed, Rows, Table
-from .row_columns import Column, Vector, columns_of, different, evaluations, in_order
+from .row_columns import Column, FlatScope, Vector, different
 
 Bytes = npt.NDArray[np.uint8]
 PAGE = 1 << 12
@@ -81,52 +81,24 @@ class RowBuffers:
         return int(self._kept[name].ctypes.data), self._kept[name]
 
 
-def row_tables(nest: Nest, tables: Sequence[RowTable]) -> dict[RowTable, list[Expr]]:
-    """The tables of which a nest reads numbers, and the loads of these. O(nodes)."""
-    of = {name: table for table in tables if table.function == nest.function for name in table.loads}
-    found: dict[RowTable, list[Expr]] = {}
-    for node in walk_all(nest.expressions()):
-        if node.kind == "load" and node.data[0] in of:
-            found.setdefault(of[str(node.data[0])], []).append(node)
-    for site in nest.sites:  # of which only the distances are asked for
-        if site.key in of:
-            node = nest.pool.make("load", (site.key, "i64"), (site.address,))
-            if node not in found.setdefault(of[site.key], []):
-                found[of[site.key]].append(node)
-    return found
-
-
-def row_places(
-    nest: Nest, tables: Sequence[RowTable], memory: Memory, lives: Mapping[str, int | float], *, single: bool
-) -> npt.NDArray[np.bool_]:
+def row_places(scope: FlatScope) -> npt.NDArray[np.bool_]:
     """Which objects a flattened nest would copy to arenas; none of tables whose pointers are not all known."""
-    looking = evaluations(nest, tables, memory, lives, single=single)
-    known = memory.columns()
-    found = np.zeros(len(known), np.bool_)
-    for loads in row_tables(nest, tables).values():
+    found = np.zeros(len(scope.known), np.bool_)
+    for table in scope.loads:
         with contextlib.suppress(UnsupportedError):
-            found[in_order(columns_of(looking, known, loads), len(known))] = True
+            found[scope.rows(table)] = True
     return found
 
 
-def common_rows(
-    nest: Nest,
-    tables: Sequence[RowTable],
-    memory: Memory,
-    lives: Mapping[str, int | float],
-    *,
-    single: bool,
-    steps: frozenset[int] = frozenset(),
-) -> frozenset[frozenset[str]]:
+def common_rows(scope: FlatScope) -> frozenset[frozenset[str]]:
     """The loads of tables whose pointers lead to rows of each other, together; of no table that has its own alone.
 
-    Arguments as for `flatten_memory`. O(pointers log objects + tables · objects).
+    Raises UnsupportedError where rows are not known. O(pointers log objects + tables · objects).
     """
-    looking, known = evaluations(nest, tables, memory, lives, single=single, steps=steps), memory.columns()
     found: list[tuple[frozenset[str], npt.NDArray[np.bool_], int]] = []
-    for table, loads in row_tables(nest, tables).items():
-        rows, names, count = np.zeros(len(known), np.bool_), frozenset(table.loads), 1
-        rows[in_order(columns_of(looking, known, loads), len(known))] = True
+    for table in scope.loads:
+        rows, names, count = np.zeros(len(scope.known), np.bool_), frozenset(table.loads), 1
+        rows[scope.rows(table)] = True
         for other in [other for other in found if np.any(other[1] & rows)]:
             found = [item for item in found if item is not other]
             names, rows, count = names | other[0], rows | other[1], count + other[2]
@@ -135,13 +107,8 @@ def common_rows(
 
 
 def flatten_memory(
-    nest: Nest,
-    tables: Sequence[RowTable],
-    memory: Memory,
-    lives: Mapping[str, int | float],
+    scope: FlatScope,
     *,
-    single: bool,
-    steps: frozenset[int] = frozenset(),
     place: Place | None = None,
     fill: Fill | None = None,
     used: Mapping[str, Vector] | None = None,
@@ -149,7 +116,6 @@ def flatten_memory(
     """The memory of a flattened nest.
 
     Args:
-        nest: of the flattened program. tables: its tables. memory, lives, single, steps: as for `Evaluation`.
         place: gives the address and the bytes of an arena or a copied table by its name and size. Without it, they
             are where nothing else is.
         fill: copies rows: target, their addresses, their bytes, and where they go.
@@ -158,9 +124,8 @@ def flatten_memory(
     Raises UnsupportedError where rows are not known, SharedRowsError where they are reached through two tables.
     O(pointers log objects + bytes of rows).
     """
+    nest, tables, memory, known = scope.nest, scope.tables, scope.memory, scope.known
     put = place or _anywhere(memory)
-    looking = evaluations(nest, tables, memory, lives, single=single, steps=steps)
-    known = memory.columns()
     own: dict[int, Bytes] = {}
     arenas: dict[Object, Vector] = {}
     copies: dict[Object, tuple[Object, Bytes]] = {}
@@ -170,10 +135,9 @@ def flatten_memory(
     changed = written_arenas(nest, tables)
     seen: dict[str, tuple[tuple[str, Object, Vector], ...]] = {}
     taken = np.zeros(len(known), np.bool_)
-    for table, loads in row_tables(nest, tables).items():
-        columns = columns_of(looking, known, loads)
+    for table in scope.loads:
+        columns, rows = scope.columns(table), scope.rows(table)
         _check_pairs(table, columns)
-        rows = in_order(columns, len(known))
         if taken[rows].any():
             raise SharedRowsError("rows behind pointers are reached through two tables")
         taken[rows] = True
@@ -212,7 +176,7 @@ def flatten_memory(
     numbers_of = {item: copy for item, (copy, _) in copies.items()}
     stand_ins = Rows(
         arenas,
-        frozenset(name for table in row_tables(nest, tables) for name in table.loads),
+        frozenset(name for table in scope.loads for name in table.loads),
         {item: tuple(dict.fromkeys(found)) for item, found in spans.items()},
         numbers_of,
         frozenset(item for item in arenas if item.name in {table.arena for table in tables if table.records}),

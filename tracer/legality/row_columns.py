@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -68,11 +69,75 @@ class Slots:
         return self.pointers[places], self.rows[places]
 
 
+def row_tables(nest: Nest, tables: Sequence[RowTable]) -> dict[RowTable, list[Expr]]:
+    """The tables of which a nest reads numbers, and the loads of these. O(nodes)."""
+    of = {name: table for table in tables if table.function == nest.function for name in table.loads}
+    found: dict[RowTable, list[Expr]] = {}
+    for node in walk_all(nest.expressions()):
+        if node.kind == "load" and node.data[0] in of:
+            found.setdefault(of[str(node.data[0])], []).append(node)
+    for site in nest.sites:  # of which only the distances are asked for
+        if site.key in of:
+            node = nest.pool.make("load", (site.key, "i64"), (site.address,))
+            if node not in found.setdefault(of[site.key], []):
+                found[of[site.key]].append(node)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class FlatScope:
+    """A flattened nest on the program's own memory, before there is an arena.
+
+    Attributes:
+        nest: of the flattened program. tables: its tables. memory, lives, single, steps: as for `Evaluation`.
+    """
+
+    nest: Nest
+    tables: Sequence[RowTable]
+    memory: Memory
+    lives: Mapping[str, int | float]
+    single: bool
+    steps: frozenset[int] = frozenset()
+
+    @cached_property
+    def known(self) -> Table:
+        """The objects, as columns."""
+        return self.memory.columns()
+
+    @cached_property
+    def loads(self) -> dict[RowTable, list[Expr]]:
+        """The tables of which the nest reads numbers, and the loads of these."""
+        return row_tables(self.nest, self.tables)
+
+    def columns(self, table: RowTable) -> list[Column]:
+        """The pointers that the nest reads of one of `loads`. Raises UnsupportedError where they are not known."""
+        found = self._columns[table]
+        if isinstance(found, UnsupportedError):
+            raise found
+        return found
+
+    def rows(self, table: RowTable) -> Vector:
+        """Places of the objects that these lead to, as of `in_order`."""
+        return in_order(self.columns(table), len(self.known))
+
+    @cached_property
+    def _columns(self) -> dict[RowTable, list[Column] | UnsupportedError]:
+        """Looked for once: with what is evaluated for them, which is not kept. O(pointers log objects)."""
+        looking = _evaluations(self)
+        found: dict[RowTable, list[Column] | UnsupportedError] = {}
+        for table, loads in self.loads.items():
+            try:
+                found[table] = columns_of(looking, self.known, loads)
+            except UnsupportedError as error:
+                found[table] = error
+        return found
+
+
 def columns_of(evaluations: Sequence[Evaluation], known: Table, loads: Sequence[Expr]) -> list[Column]:
     """The pointers that each load reads over the whole nest; loads that read the same ones share their vectors.
 
     Loads that never run have none. `evaluations`: the first one that knows where pointers are loaded from is asked
-    (`evaluations`). Raises UnsupportedError where none does.
+    (`_evaluations`). Raises UnsupportedError where none does.
     """
     found: list[Column] = []
     slots: dict[Object, Slots] = {}
@@ -232,26 +297,20 @@ class RowEvaluation(Evaluation):
         return super()._compute(expr, level) if both and (expr.kind == "cmp" or self._unit(expr)) else UNKNOWN
 
 
-def evaluations(
-    nest: Nest,
-    tables: Sequence[RowTable],
-    memory: Memory,
-    lives: Mapping[str, int | float],
-    *,
-    single: bool,
-    steps: frozenset[int] = frozenset(),
-) -> tuple[RowEvaluation, RowEvaluation]:
+def _evaluations(scope: FlatScope) -> tuple[RowEvaluation, RowEvaluation]:
     """Two evaluations of a nest where its rows lie: without conditions that may change while it runs, and with them.
 
     What depends on such a condition runs in some sweeps and not in others: its pointers have to be there all the same.
     """
-    units = {name: table.unit for table in tables for name in table.loads}
-    known = with_pointers(tables, lives)
-    blind = condition_loads(nest) | _changing(nest)
-    return (
-        RowEvaluation(nest, memory, known, single, blind, steps=steps, units=units),
-        RowEvaluation(nest, memory, known, single, steps=steps, units=units),
-    )
+    units = {name: table.unit for table in scope.tables for name in table.loads}
+    known = with_pointers(scope.tables, scope.lives)
+    blind = condition_loads(scope.nest) | _changing(scope.nest)
+
+    def evaluation(distrusted: frozenset[str]) -> RowEvaluation:
+        given = (scope.nest, scope.memory, known, scope.single, distrusted)
+        return RowEvaluation(*given, steps=scope.steps, units=units)
+
+    return evaluation(blind), evaluation(frozenset())
 
 
 def _changing(nest: Nest) -> frozenset[str]:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from tracecut.ir.loops.nest import Nest
-from tracecut.tracer.loops.flatten_rows import RowTable
 
-from .memory import Memory, Object
-from .row_arenas import Bytes, Fill, put_numbers, row_tables
-from .row_columns import columns_of, evaluations, in_order
+from .memory import Object
+from .row_arenas import Bytes, Fill, put_numbers
+from .row_columns import FlatScope, in_order
 
 SPREAD = 8  # times the bytes of rows that the memory around them may have
 
@@ -29,27 +27,13 @@ class RowImage:
     tables: Mapping[Object, Bytes]
 
 
-def row_image(
-    nest: Nest,
-    tables: Sequence[RowTable],
-    memory: Memory,
-    lives: Mapping[str, int | float],
-    *,
-    single: bool,
-    steps: frozenset[int],
-    fill: Fill,
-) -> RowImage | None:
+def row_image(scope: FlatScope, fill: Fill) -> RowImage | None:
     """The rows of a flattened nest as they lie in memory; None where that takes far more memory than they have.
 
-    Arguments as for `flatten_memory`.
+    fill: as of `flatten_memory`.
     """
-    looking = evaluations(nest, tables, memory, lives, single=single, steps=steps)
-    known = memory.columns()
-    found = [
-        (table.unit, column)
-        for table, loads in row_tables(nest, tables).items()
-        for column in columns_of(looking, known, loads)
-    ]
+    known = scope.known
+    found = [(table.unit, column) for table in scope.loads for column in scope.columns(table)]
     rows = np.sort(in_order([column for _, column in found], len(known)))
     step = math.lcm(16, *(unit for unit, _ in found))
     low = int(known.bases[rows].min()) // step * step - step
@@ -65,7 +49,7 @@ def row_image(
         if odd[column.rows >= 0].any():
             return None
         if column.item not in made:
-            whole = memory.bytes_of(column.item)
+            whole = scope.memory.bytes_of(column.item)
             assert whole is not None
             made[column.item] = whole.copy()
         put_numbers(made[column.item], column.offsets, numbers)

@@ -8,41 +8,27 @@ place of a pointer the number of that record. So it is where rows are reached at
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 
 import numpy as np
-from tracecut.ir.loops.nest import Nest
 from tracecut.support.errors import UnsupportedError
-from tracecut.tracer.loops.flatten_rows import RowTable
 
-from .memory import Memory
-from .row_arenas import row_tables
-from .row_columns import columns_of, evaluations
+from .row_columns import FlatScope
 
 PADDED = 2  # times the bytes of all rows that they may take as records of the longest
 
 
-def record_units(
-    nest: Nest,
-    tables: Sequence[RowTable],
-    memory: Memory,
-    lives: Mapping[str, int | float],
-    *,
-    single: bool,
-    steps: frozenset[int] = frozenset(),
-) -> dict[str, int]:
+def record_units(scope: FlatScope) -> dict[str, int]:
     """Arena → bytes of its records, for the tables of records whose rows are, or are cut into, records of one size.
 
-    Arguments as for `flatten_memory`. O(pointers log objects).
+    O(pointers log objects).
     """
-    looking = evaluations(nest, tables, memory, lives, single=single, steps=steps)
-    known = memory.columns()
+    known = scope.known
     found: dict[str, int] = {}
-    for table, loads in row_tables(nest, tables).items():
+    for table in scope.loads:
         if not table.records:
             continue
         try:
-            columns = columns_of(looking, known, loads)
+            columns = scope.columns(table)
         except UnsupportedError:
             continue
         rows, pointers = (

@@ -19,6 +19,7 @@ from tracecut.tracer.legality.evaluate import Evaluation
 from tracecut.tracer.legality.memory import HEAP, Memory, Object
 from tracecut.tracer.legality.row_arenas import SharedRowsError, common_rows, flatten_memory, row_places
 from tracecut.tracer.legality.row_checks import check_rows, check_written_rows, used_parts
+from tracecut.tracer.legality.row_columns import FlatScope
 from tracecut.tracer.legality.row_image import row_image
 from tracecut.tracer.loops.flatten_rows import RowTable
 from tracecut.tracer.loops.row_numbers import read_at
@@ -112,7 +113,7 @@ def test_rows_are_what_the_pointers_lead_to(
     if not any(pointers):
         return
     subject, memory = case(len(pointers)), world(pointers, lengths, objects)
-    flat = flatten_memory(subject.nest, (ONE,), memory, NAMES, single=False)
+    flat = flatten_memory(FlatScope(subject.nest, (ONE,), memory, NAMES, single=False))
     everything = {at + 4 * k: int(v) for at, data in objects.items() for k, v in enumerate(data)}
     wanted = [everything[p + 4 * j] for p, n in zip(pointers, lengths, strict=True) for j in range(n)]
     lives = {**NAMES, **flat.lives}
@@ -123,7 +124,7 @@ def test_rows_are_what_the_pointers_lead_to(
     reached = {base for base in objects if any(base <= p <= base + objects[base].nbytes for p in pointers if p)}
     kept = {item.base for item in memory.objects} - reached
     assert kept == {item.base for item in flat.memory.objects if item not in flat.memory.rows}
-    asked = row_places(subject.nest, (ONE,), memory, NAMES, single=False)
+    asked = row_places(FlatScope(subject.nest, (ONE,), memory, NAMES, single=False))
     assert {item.base for item, row in zip(memory.objects, asked, strict=True) if row} == reached
 
 
@@ -134,7 +135,7 @@ def test_what_is_not_read_is_nothing(made: tuple[list[int], list[int], dict[int,
     if not any(lengths):
         return
     subject, memory = case(len(pointers)), world(pointers, lengths, objects)
-    flat = flatten_memory(subject.nest, (ONE,), memory, NAMES, single=False)
+    flat = flatten_memory(FlatScope(subject.nest, (ONE,), memory, NAMES, single=False))
     lives = {**NAMES, **flat.lives}
     before = Evaluation(subject.nest, flat.memory, lives).at(subject.value, 1).data
     used = used_parts(Accesses(subject.nest, flat.memory, lives, single=False))
@@ -144,7 +145,7 @@ def test_what_is_not_read_is_nothing(made: tuple[list[int], list[int], dict[int,
         max([r - base for r in reach if base < r <= base + data.nbytes], default=0) for base, data in objects.items()
     ]
     assert sorted(used["@tc.rows0"][used["@tc.rows0"] > 0]) == sorted(n for n in last if n)
-    again = flatten_memory(subject.nest, (ONE,), memory, NAMES, single=False, used=used)
+    again = flatten_memory(FlatScope(subject.nest, (ONE,), memory, NAMES, single=False), used=used)
     (here,), (there,) = flat.memory.rows.arenas, again.memory.rows.arenas
     one, other = flat.memory.bytes_of(here), again.memory.bytes_of(there)
     assert one is not None and other is not None and np.array_equal(one, other)
@@ -159,7 +160,7 @@ def test_an_image_has_rows_at_their_distances() -> None:
         for base, start in zip((ROWS, ROWS + 256), starts.tolist(), strict=True):
             data[start : start + 16] = objects[base].view(np.uint8)
 
-    image = row_image(subject.nest, (ONE,), memory, NAMES, single=False, steps=frozenset(), fill=fill)
+    image = row_image(FlatScope(subject.nest, (ONE,), memory, NAMES, single=False), fill)
     assert image is not None
     (numbers,) = (data.view(np.int64) for data in image.tables.values())
     assert numbers[1] == 0 and 4 * (numbers[0] - numbers[2]) == 252
@@ -180,7 +181,7 @@ ROW = np.arange(4, dtype=np.int32)
 def test_refused(pointers: list[int], why: str) -> None:
     subject, memory = case(2), world(pointers, [1, 1], {ROWS: ROW})
     with pytest.raises(UnsupportedError, match=why):
-        flatten_memory(subject.nest, (ONE,), memory, NAMES, single=False)
+        flatten_memory(FlatScope(subject.nest, (ONE,), memory, NAMES, single=False))
 
 
 def test_two_tables_of_the_same_rows_are_refused() -> None:
@@ -191,16 +192,18 @@ def test_two_tables_of_the_same_rows_are_refused() -> None:
     subject, memory = case(2, site, pool=pool), world([ROWS, ROWS, 0, ROWS], [1, 1], {ROWS: ROW})
     tables = ONE, RowTable("@f", "@tc.rows1", 4, ("%q.row",))
     with pytest.raises(SharedRowsError, match="through two tables"):
-        flatten_memory(subject.nest, tables, memory, NAMES, single=False)
-    assert common_rows(subject.nest, tables, memory, NAMES, single=False) == {frozenset({"%p.row", "%q.row"})}
+        flatten_memory(FlatScope(subject.nest, tables, memory, NAMES, single=False))
+    assert common_rows(FlatScope(subject.nest, tables, memory, NAMES, single=False)) == {
+        frozenset({"%p.row", "%q.row"})
+    }
     alone = world([ROWS, ROWS + 64, 0, ROWS], [1, 1], {ROWS: ROW, ROWS + 64: ROW})
-    assert common_rows(subject.nest, (ONE,), alone, NAMES, single=False) == frozenset()
+    assert common_rows(FlatScope(subject.nest, (ONE,), alone, NAMES, single=False)) == frozenset()
 
 
 @pytest.mark.parametrize("length", [0, 1])
 def test_pointers_to_nothing_may_not_be_followed(length: int) -> None:
     subject, memory = case(2), world([ROWS, 0x900000], [4, length], {ROWS: ROW})
-    flat = flatten_memory(subject.nest, (ONE,), memory, NAMES, single=False)
+    flat = flatten_memory(FlatScope(subject.nest, (ONE,), memory, NAMES, single=False))
     accesses = Accesses(subject.nest, flat.memory, {**NAMES, **flat.lives}, single=False)
     if length:
         with pytest.raises(UnsupportedError, match="memory that is not known"):
@@ -220,12 +223,12 @@ def test_ends_are_of_the_same_row(good: bool) -> None:
     subject = case(2, site, pool=pool)
     memory = world(pointers, [2, 1], {ROWS: ROW, ROWS + 64: ROW})
     if good:
-        flatten_memory(subject.nest, (table,), memory, NAMES, single=False)
+        flatten_memory(FlatScope(subject.nest, (table,), memory, NAMES, single=False))
     else:
         for bad, why in ((pointers, "different rows are compared"), ([8, 16, 24], "memory that is not known")):
             with pytest.raises(UnsupportedError, match=why):
                 there = world(bad, [2, 1], {ROWS: ROW, ROWS + 64: ROW})
-                flatten_memory(subject.nest, (table,), there, NAMES, single=False)
+                flatten_memory(FlatScope(subject.nest, (table,), there, NAMES, single=False))
 
 
 @pytest.mark.parametrize(
@@ -261,7 +264,7 @@ def test_nobody_else_reaches_them(write: str, why: str) -> None:
         pool,
     )
     memory = world(pointers, [1, 1], {ROWS: ROW})
-    flat = flatten_memory(nest, (ONE,), memory, NAMES, single=False)
+    flat = flatten_memory(FlatScope(nest, (ONE,), memory, NAMES, single=False))
     accesses = Accesses(nest, flat.memory, {**NAMES, **flat.lives}, single=False)
     if why:
         with pytest.raises(UnsupportedError, match=why):

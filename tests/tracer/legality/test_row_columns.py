@@ -10,7 +10,7 @@ from tracecut.ir.loops.expressions import Pool
 from tracecut.ir.loops.nest import NOWHERE, Nest, Read, Site
 from tracecut.ir.loops.path_conditions import ALWAYS
 from tracecut.tracer.legality.memory import HEAP, Memory, Object
-from tracecut.tracer.legality.row_columns import evaluations
+from tracecut.tracer.legality.row_columns import FlatScope, _evaluations
 from tracecut.tracer.loops.flatten_rows import RowTable
 
 from .test_evaluate import loop
@@ -41,7 +41,7 @@ def test_rows_lie_where_their_pointers_lead(pointers: list[int], unit: int, word
     nest = Nest("@f", 0, {0: loop(0, None, None)}, (site,), {}, {}, {}, pool)
     memory = Memory([Object(BASE, 16, HEAP)], {BASE: np.array(pointers, np.int64).view(np.uint8)})
     a, b = pointers
-    for found in evaluations(nest, (table,), memory, {}, single=True):
+    for found in _evaluations(FlatScope(nest, (table,), memory, {}, single=True)):
         assert found.alone(address) == a and found.alone(way) == a - b
         assert found.alone(compared) == -{"slt": a < b, "sle": a <= b, "eq": a == b}[word]
         assert unit == 1 or [found.alone(other) for other in others] == [None] * 3

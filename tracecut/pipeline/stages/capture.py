@@ -19,7 +19,7 @@ from tracecut.tracer.capture.instrument import global_objects, hook_values, trac
 from tracecut.tracer.capture.request import CaptureRequest
 from tracecut.tracer.capture.snapshot import Profile, surely_fewer
 from tracecut.tracer.capture.watch import seen_inputs, watcher, watching_environment
-from tracecut.tracer.legality.row_arenas import row_tables
+from tracecut.tracer.legality.row_columns import row_tables
 from tracecut.tracer.loops.exits import counted_blocks
 from tracecut.tracer.loops.program import Analysis
 from tracecut.tracer.runtime.link import runtime_object, shared_library
