@@ -14,7 +14,7 @@ from tracecut.ir.loops.nest import Nest
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.capture.instrument import with_object_table
 from tracecut.tracer.legality.accesses import Accesses
-from tracecut.tracer.legality.memory import Memory
+from tracecut.tracer.legality.evaluation.memory import Memory
 from tracecut.tracer.loops.flatten_rows import ARENA
 from tracecut.tracer.loops.pointer_rotation import split
 from tracecut.tracer.loops.program import Analysis

@@ -23,7 +23,7 @@ from tracecut.codegen.runtime.replay import CapturedRegion
 from tracecut.codegen.schedule.plan.range_function import NEW, OLD, Outlined
 from tracecut.codegen.schedule.schedule import Copy, RegionSchedule, Schedule
 from tracecut.support.errors import UnsupportedError
-from tracecut.tracer.legality.memory import Object
+from tracecut.tracer.legality.evaluation.memory import Object
 
 from .kernel import Address, KernelArray, Memory, raw_array
 

@@ -40,7 +40,7 @@ from tracecut.codegen.schedule.schedule import Blocks, Guard, RegionSchedule, Sc
 from tracecut.ir.ordering import Ordering
 from tracecut.support.argument_checks import one_of
 from tracecut.support.errors import ArgumentError, UnsupportedError
-from tracecut.tracer.legality.memory import Object
+from tracecut.tracer.legality.evaluation.memory import Object
 from tracecut.tracer.loops.program import Analysis
 
 from .device_memory import DeviceMemory, LocalCopies

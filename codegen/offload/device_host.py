@@ -21,9 +21,9 @@ from tracecut.codegen.schedule.guards.make_guard import address_of
 from tracecut.codegen.schedule.schedule import ANY_SIZE, Schedule
 from tracecut.support.errors import TracecutError, UnsupportedError
 from tracecut.support.process.load_and_run import thread_count
-from tracecut.tracer.legality.evaluate import Evaluation
-from tracecut.tracer.legality.iteration_domains import steps_around
-from tracecut.tracer.legality.memory import Memory, Object
+from tracecut.tracer.legality.evaluation.evaluate import Evaluation
+from tracecut.tracer.legality.evaluation.iteration_domains import steps_around
+from tracecut.tracer.legality.evaluation.memory import Memory, Object
 from tracecut.tracer.runtime.binding import Plan
 from tracecut.tracer.runtime.buffers import Block
 from tracecut.tracer.runtime.fingerprint_key import Secret

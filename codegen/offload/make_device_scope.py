@@ -24,7 +24,7 @@ from tracecut.codegen.schedule.plan.order_free_loops import examine
 from tracecut.codegen.schedule.plan.range_function import NEW, OLD, Outlined
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.legality.accesses import Access
-from tracecut.tracer.legality.iteration_domains import steps_around
+from tracecut.tracer.legality.evaluation.iteration_domains import steps_around
 from tracecut.tracer.legality.judge import Verdict, judge
 
 from .device_loop import DeviceLoop, DeviceScope, Given

@@ -15,7 +15,7 @@ from tracecut.codegen.schedule.plan.range_function import NEW, OLD, Group, Outli
 from tracecut.codegen.schedule.schedule import RegionSchedule
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.legality.accesses import Access, Accesses
-from tracecut.tracer.legality.memory import Object
+from tracecut.tracer.legality.evaluation.memory import Object
 from tracecut.tracer.loops.program import Analysis
 
 from .device_loop import DeviceLoop, Given

@@ -25,9 +25,9 @@ from tracecut.ir.loops.nest import Nest, ValueKind
 from tracecut.ir.loops.refusals import scope_refusal
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.legality.accesses import Access, Accesses
-from tracecut.tracer.legality.evaluate import Evaluation
+from tracecut.tracer.legality.evaluation.evaluate import Evaluation
+from tracecut.tracer.legality.evaluation.memory import Memory, Object
 from tracecut.tracer.legality.judge import judge
-from tracecut.tracer.legality.memory import Memory, Object
 from tracecut.tracer.loops.phi_sources import entry_and_latch
 from tracecut.tracer.loops.program import Analysis
 from tracecut.tracer.loops.scalar_evolution import ScalarView

@@ -27,9 +27,9 @@ from tracecut.support.process.load_and_run import (
     own_signals,
     thread_count,
 )
-from tracecut.tracer.legality.iteration_domains import steps_around
+from tracecut.tracer.legality.evaluation.iteration_domains import steps_around
+from tracecut.tracer.legality.evaluation.memory import Memory, Object
 from tracecut.tracer.legality.live_memory import LiveObjects
-from tracecut.tracer.legality.memory import Memory, Object
 from tracecut.tracer.legality.row_arenas import Bytes, RowBuffers, flatten_memory, ranges_of
 from tracecut.tracer.legality.row_columns import FlatScope, Vector
 from tracecut.tracer.runtime.fingerprint_key import Secret

@@ -6,7 +6,7 @@ TYPE_CHECKING = False  # as in `typing`
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tracecut.tracer.legality.memory import Memory
+    from tracecut.tracer.legality.evaluation.memory import Memory
 
     from .schedule_file import ScopeFile
 
@@ -44,8 +44,8 @@ def expected_gain(
     done: int = 1,
 ) -> str | None:
     """As `why_not`, for a scope of the running program. `done`: how often its main region has run in this entry."""
-    from tracecut.tracer.legality.evaluate import Evaluation
-    from tracecut.tracer.legality.iteration_domains import steps_around
+    from tracecut.tracer.legality.evaluation.evaluate import Evaluation
+    from tracecut.tracer.legality.evaluation.iteration_domains import steps_around
 
     single, region = bool(file.options["single"]), int(file.options["region"])
     steps = steps_around(file.nest, region) if single else frozenset[int]()
@@ -60,7 +60,7 @@ def expected_gain(
 
 def expected_sweeps(file: ScopeFile, numbers: Mapping[str, int | float], memory: Memory) -> float:
     """How often the region will run in this entry: by the scope's own trip count, else as often as when traced."""
-    from tracecut.tracer.legality.evaluate import Evaluation
+    from tracecut.tracer.legality.evaluation.evaluate import Evaluation
 
     root = file.nest.loops[file.nest.root]
     if not file.options.get("single") or root.trip is None:

@@ -21,7 +21,7 @@ from tracecut.codegen.schedule.check.checker import check_schedule
 from tracecut.codegen.schedule.plan.range_function import Group, Outlined, Reduction, Slot
 from tracecut.codegen.schedule.schedule import ANY_SIZE, Schedule
 from tracecut.support.errors import ArgumentError
-from tracecut.tracer.legality.memory import HEAP, Object
+from tracecut.tracer.legality.evaluation.memory import HEAP, Object
 from tracecut.tracer.runtime.context import Context
 from tracecut.tracer.runtime.hook_slots import decode
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 from tracecut.codegen.schedule.guards.make_guard import loaded_root
-from tracecut.tracer.legality.evaluate import Evaluation
-from tracecut.tracer.legality.memory import Memory
+from tracecut.tracer.legality.evaluation.evaluate import Evaluation
+from tracecut.tracer.legality.evaluation.memory import Memory
 from tracecut.tracer.loops.row_numbers import BEHIND, is_number
 
 from .executor import RegionCode

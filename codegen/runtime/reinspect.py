@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from tracecut.codegen.schedule.schedule import Schedule
 from tracecut.support.errors import UnsupportedError
 from tracecut.support.process.beside import IDLE
-from tracecut.tracer.legality.memory import Memory
+from tracecut.tracer.legality.evaluation.memory import Memory
 
 from .coming_schedule import packed
 from .inspection_gain import expected_gain

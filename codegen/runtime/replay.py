@@ -21,7 +21,7 @@ from tracecut.support.errors import UnsupportedError
 from tracecut.support.tolerances import SUM
 from tracecut.tracer.capture.snapshot import Capture
 from tracecut.tracer.legality.accesses import Access, Accesses
-from tracecut.tracer.legality.memory import DTYPES, STACK, Object
+from tracecut.tracer.legality.evaluation.memory import DTYPES, STACK, Object
 from tracecut.tracer.legality.row_image import RowImage
 from tracecut.tracer.loops.row_numbers import is_number
 from tracecut.tracer.runtime.binding import Native

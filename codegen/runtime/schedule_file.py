@@ -31,7 +31,7 @@ from tracecut.support.dataclass_json import from_json as from_plain
 from tracecut.support.dataclass_json import to_json as to_plain
 from tracecut.support.errors import ArtefactError, ScheduleError
 from tracecut.support.files import read_arrays, write_arrays
-from tracecut.tracer.legality.memory import HEAP, Object
+from tracecut.tracer.legality.evaluation.memory import HEAP, Object
 from tracecut.tracer.loops.flatten_rows import RowTable
 from tracecut.tracer.runtime.fingerprint_key import Secret
 

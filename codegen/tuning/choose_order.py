@@ -102,6 +102,9 @@ def tune(
             second_look(subject, original, found)
         curved_too = _with_curve(subject, candidates, sweeps) and name not in UNCURVED and clock() < ends
         if curved_too and not (name == OWN and gains_nothing(candidates, sweeps)):
+            if method == "auto" and (why := nothing_left(subject, candidates, sweeps)):
+                candidates.append(Candidate(name + CURVE, note=f"not tried: {why}"))
+                continue
             curved = try_order(bench, name + CURVE, base=found, linear_too=linear_too, together=together)
             candidates.append(curved)
             curve = CURVE if ALIKE * curved.kernel_ms < found.kernel_ms else ""

@@ -28,7 +28,7 @@ from tracecut.partition.linear_orders.z_order import along_z
 from tracecut.support.errors import BackendError, ScheduleError, TracecutError, UnsupportedError
 from tracecut.support.optional_parts import optional, reason_of
 from tracecut.support.tolerances import CANCELLING, RESULTS, SUM, of_sum
-from tracecut.tracer.legality.memory import Object
+from tracecut.tracer.legality.evaluation.memory import Object
 from tracecut.tracer.runtime.binding import Native
 
 from .region_statistics import record_bytes

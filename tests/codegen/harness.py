@@ -35,7 +35,7 @@ from tracecut.ir.ordering import Ordering
 from tracecut.support.errors import UnsupportedError
 from tracecut.support.process.runner import Finished, Limits, run
 from tracecut.tracer.capture.snapshot import Capture
-from tracecut.tracer.legality.memory import Object
+from tracecut.tracer.legality.evaluation.memory import Object
 from tracecut.tracer.recorded.command_line import command_line
 from tracecut.tracer.runtime.binding import Native, support
 from tracecut.tracer.runtime.fingerprint_key import Secret

@@ -19,7 +19,7 @@ from tracecut.codegen.schedule.schedule import Schedule
 from tracecut.support.errors import UnsupportedError
 from tracecut.support.tolerances import CANCELLING, RESULTS, SUM
 from tracecut.tracer.capture.snapshot import Capture
-from tracecut.tracer.legality.memory import STACK
+from tracecut.tracer.legality.evaluation.memory import STACK
 from tracecut.tracer.runtime.binding import MAX_THREADS, Native
 
 from .children import in_child

@@ -19,9 +19,9 @@ from tracecut.codegen.schedule.schedule import Guard
 from tracecut.ir.loops.nest import Site
 from tracecut.ir.loops.path_conditions import ALWAYS
 from tracecut.tracer.legality import accesses as access
-from tracecut.tracer.legality import evaluate
 from tracecut.tracer.legality import judge as legality
 from tracecut.tracer.legality.conflicts import READ
+from tracecut.tracer.legality.evaluation import evaluate
 from tracecut.tracer.runtime.buffers import Block
 
 from .model import Kernel

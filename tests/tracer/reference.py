@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from tracecut.ir.loops.expressions import Expr
-from tracecut.tracer.legality.memory import Memory
+from tracecut.tracer.legality.evaluation.memory import Memory
 
 Number = int | float
 WIDTHS = {"ptr": 64} | {f"i{bits}": bits for bits in range(1, 65)}

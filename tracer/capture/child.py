@@ -19,9 +19,9 @@ from tracecut.support.files import load_json, write_json
 from tracecut.support.process.load_and_run import at_exit, load_library, run_main
 from tracecut.support.process.own_stack import own_stack
 from tracecut.support.process.program_identity import become
-from tracecut.tracer.legality.evaluate import Evaluation
+from tracecut.tracer.legality.evaluation.evaluate import Evaluation
+from tracecut.tracer.legality.evaluation.memory import Memory, Object
 from tracecut.tracer.legality.live_memory import LiveObjects
-from tracecut.tracer.legality.memory import Memory, Object
 from tracecut.tracer.legality.row_arenas import row_places
 from tracecut.tracer.legality.row_columns import FlatScope
 from tracecut.tracer.runtime.hook_slots import named_numbers

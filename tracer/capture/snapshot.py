@@ -14,9 +14,18 @@ from tracecut.ir.loops.nest import Nest
 from tracecut.support import memory_amounts
 from tracecut.support.errors import ArtefactError
 from tracecut.support.files import load_json, read_arrays, write_arrays
-from tracecut.tracer.legality.evaluate import Evaluation
+from tracecut.tracer.legality.evaluation.evaluate import Evaluation
+from tracecut.tracer.legality.evaluation.memory import (
+    STACK,
+    Contents,
+    LiveBytes,
+    Memory,
+    Object,
+    Packed,
+    Table,
+    bytes_kept,
+)
 from tracecut.tracer.legality.live_memory import stack_objects
-from tracecut.tracer.legality.memory import STACK, Contents, LiveBytes, Memory, Object, Packed, Table, bytes_kept
 
 _MEMBERS = {"bases": "int64", "sizes": "int64", "kinds": "int64", "offsets": "int64", "contents": "uint8"}
 NOT_KEPT = -1

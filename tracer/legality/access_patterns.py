@@ -13,7 +13,7 @@ from tracecut.ir.loops.expressions import Expr
 from tracecut.tracer.loops.pointer_rotation import State
 
 from .accesses import Access, Accesses
-from .memory import Object
+from .evaluation.memory import Object
 
 MAX_OFFSETS = 64
 INDIRECT, DIRECT, SEGMENT, SCALAR, RANGE, OTHER = "indirect", "direct", "segment", "scalar", "range", "other"

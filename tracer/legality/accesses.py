@@ -20,11 +20,11 @@ from tracecut.tracer.loops.linear_forms import Linear, linear_form, part_of_reco
 from tracecut.tracer.loops.pointer_rotation import State, choices, substituted
 
 from .base_objects import is_whole, object_of_base
-from .condition_values import condition_loads
-from .evaluate import Evaluation
-from .iteration_domains import counter_ranges
-from .masked_arithmetic import Bools
-from .memory import DTYPES, Memory, Object
+from .evaluation.condition_values import condition_loads
+from .evaluation.evaluate import Evaluation
+from .evaluation.iteration_domains import counter_ranges
+from .evaluation.masked_arithmetic import Bools, runs_inside
+from .evaluation.memory import DTYPES, Memory, Object
 from .probe_addresses import sample
 
 NO_RANGE = (0, -1)
@@ -160,10 +160,9 @@ class Accesses:
         mask = np.broadcast_to(self.mask(access.site) & self._picked(access.site, access.chosen), domain.size)
         known = np.broadcast_to(found.known, domain.size)
         data = np.broadcast_to(found.data, domain.size)
-        inside = (data >= access.object.base) & (data + access.width <= access.object.end)
-        if not np.all(known | ~mask) and not np.all(known | ~mask | self._unreadable(access)):
-            return None
-        return data, mask & known & inside
+        runs, item = np.empty(domain.size, np.bool_), access.object
+        told = runs_inside(data, known, mask, item.base, item.end - access.width, runs)
+        return (data, runs) if told or np.all(known | ~mask | self._unreadable(access)) else None
 
     def _unreadable(self, access: Access) -> Bools:
         """Iterations in which an index of the address could not be loaded: they cannot run either."""
@@ -311,7 +310,7 @@ class Accesses:
         """Loads whose memory some site of the nest may write, of those that evaluation made use of."""
         found = dict.fromkeys(self.evaluation.hidden, "is loaded from memory that is not known")
         for name, node in self.evaluation.read.items():
-            if np.any(self.evaluation._evaluate(node)[1].known):
+            if np.any(self.evaluation.evaluated(node)[1].known):
                 found[name] = found.get(name) or self._doubts(name, node)
         return {name: why for name, why in found.items() if why}
 
@@ -357,7 +356,7 @@ class Accesses:
             if item is None or span[1] > item.end:
                 return None
             return item, span[0] - item.base, span[1] - item.base, span[2], width
-        level, values = self.evaluation._evaluate(node.args[0])
+        level, values = self.evaluation.evaluated(node.args[0])
         data = np.ravel(values.data)
         valid = values.known & self.evaluation.may_load(str(node.data[0]), level)
         if data.size > 1 and not np.all(valid):

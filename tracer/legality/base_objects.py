@@ -12,8 +12,8 @@ from __future__ import annotations
 from tracecut.ir.loops.expressions import Expr, pointer_roots
 from tracecut.ir.loops.nest import Nest
 
-from .evaluate import Evaluation
-from .memory import STACK, Object
+from .evaluation.evaluate import Evaluation
+from .evaluation.memory import STACK, Object
 
 RECORD = 4096  # bytes of the largest element of an array that is counted from 1
 

@@ -18,8 +18,8 @@ from tracecut.tracer.loops.reductions import FLOAT_OPERATORS
 
 from .accesses import Access, Accesses
 from .conflicts import READ, REDUCE, WRITE, Events, find_conflict
+from .evaluation.memory import STACK, Object
 from .lattices import lattice_of, meets
-from .memory import STACK, Object
 
 VERBS = {AccessKind.READ: "read", AccessKind.WRITE: "written", AccessKind.REDUCE: "updated"}
 MAX_UPDATES = 6  # ways to update one array that are told apart

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from tracecut.ir.llvm import int_bits
 from tracecut.ir.loops.expressions import Expr
 
-from .evaluate import Evaluation
+from .evaluation.evaluate import Evaluation
 
 NARROW = 32  # bits of an integer whose product with the size of an element cannot wrap at 64
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from tracecut.ir.loops.nest import Nest
 from tracecut.support.process.own_stack import own_stack, variables_on
 
-from .memory import GLOBAL, HEAP, STACK, LiveBytes, Memory, Object, Table
+from .evaluation.memory import GLOBAL, HEAP, STACK, LiveBytes, Memory, Object, Table
 
 Lives = Mapping[str, int | float]
 

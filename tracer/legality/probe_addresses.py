@@ -10,8 +10,8 @@ from tracecut.ir.loops.expressions import Expr, rewritten, wrapped
 from tracecut.ir.loops.nest import Nest, Site
 from tracecut.tracer.loops.linear_forms import Linear
 
-from .evaluate import Evaluation
-from .masked_arithmetic import Bools
+from .evaluation.evaluate import Evaluation
+from .evaluation.masked_arithmetic import Bools
 
 
 def sample(evaluation: Evaluation, site: Site, form: Linear, mask: Bools | np.bool_) -> int | None:

@@ -22,7 +22,7 @@ from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.loops.flatten_rows import RowTable
 from tracecut.tracer.loops.row_numbers import BEHIND
 
-from .memory import HEAP, Contents, LiveBytes, Memory, Object, Packed, Rows, Table
+from .evaluation.memory import HEAP, Contents, LiveBytes, Memory, Object, Packed, Rows, Table
 from .row_columns import Column, FlatScope, Vector, different
 
 Bytes = npt.NDArray[np.uint8]

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from tracecut.ir.loops.expressions import walk_all
 from tracecut.support.errors import UnsupportedError
+from tracecut.support.lazy_kernels import compiled
 
 from .accesses import Access, Accesses
 from .row_columns import Vector
 
 CHUNK = 1 << 12  # rows
 GRAIN = 16  # bytes; every row of an arena begins at a multiple of them
+NUMBERS = "Array(int64, 1, 'A', True)"  # Numba's word for those that may be one number, or cannot be written
 
 
 def used_parts(accesses: Accesses) -> dict[str, Vector]:
@@ -50,12 +53,17 @@ def _reach(accesses: Accesses, access: Access, starts: Vector, owner: npt.NDArra
     if found is None or access.object is None:
         used[:] = np.diff(starts)
         return
-    addresses, runs = found
-    places = addresses if runs.all() else addresses[runs]
-    places = places - (access.object.base + int(starts[0]))
-    places = places if places.min(initial=0) >= 0 else places[places >= 0]  # without those of no row (`_check_inside`)
-    rows = owner[places // GRAIN]
-    np.maximum.at(used, rows, places + (access.width + int(starts[0])) - starts[rows])
+    _raise_used(*found, access.object.base + int(starts[0]), access.width, starts, owner, used)
+
+
+@compiled(f"void({NUMBERS}, boolean[::1], int64, int64, {NUMBERS}, int32[::1], int64[::1])", cache=True, nogil=True)
+def _raise_used(addresses: Any, runs: Any, base: int, width: int, starts: Any, owner: Any, used: Any) -> None:
+    """`base`: address of the first row. An address before it is one of no row (`_check_inside`)."""
+    for i in range(addresses.size):
+        place = addresses[i] - base
+        if runs[i] and place >= 0:
+            row = owner[place // GRAIN]
+            used[row] = max(used[row], place + width + starts[0] - starts[row])
 
 
 def check_rows(accesses: Accesses) -> None:

@@ -21,10 +21,10 @@ from tracecut.tracer.loops.flatten_rows import RowTable
 from tracecut.tracer.loops.linear_forms import linear_form
 from tracecut.tracer.loops.row_numbers import BEHIND
 
-from .condition_values import condition_loads
-from .evaluate import Evaluation
-from .masked_arithmetic import UNKNOWN, Values
-from .memory import Memory, Object, Table
+from .evaluation.condition_values import condition_loads
+from .evaluation.evaluate import Evaluation
+from .evaluation.masked_arithmetic import UNKNOWN, Values
+from .evaluation.memory import Memory, Object, Table
 
 Vector = npt.NDArray[np.int64]
 UNSEEN = -2  # row of a place of a table that was not looked at
@@ -165,7 +165,7 @@ def _column(
     evaluation: Evaluation, known: Table, node: Expr, others: Sequence[Column], slots: dict[Object, Slots]
 ) -> Column | None:
     memory, name = evaluation.memory, str(node.data[0])
-    level, found = evaluation._evaluate(node.args[0])
+    level, found = evaluation.evaluated(node.args[0])
     addresses = reach = np.ravel(found.data).astype(np.int64, copy=False)
     runs = evaluation.may_load(name, level)
     if not np.any(runs):
@@ -268,11 +268,11 @@ class RowEvaluation(Evaluation):
     def _left_soon(self, loop: int) -> bool:
         return False  # a short cut alone, which would evaluate numbers as they are
 
-    def _walk(self, name: str, address: Expr, level: int | None, type: str) -> npt.NDArray[Any] | None:
+    def walk(self, name: str, address: Expr, level: int | None, type: str) -> npt.NDArray[Any] | None:
         """Without the short cut for pieces of one array, which takes the factors of an address as they are."""
         if any(self._unit(atom) for atom in linear_form(address, self.lives).atoms()):
             return None
-        return super()._walk(name, address, level, type)
+        return super().walk(name, address, level, type)
 
     def _unit(self, expr: Expr) -> int:
         """Bytes that a number, or the distance of two, counts; 0 for everything else."""
@@ -291,7 +291,7 @@ class RowEvaluation(Evaluation):
         if expr.kind == "op" and expr.data[0] == "mul":
             for number, factor in (expr.args, expr.args[::-1]):
                 if self._unit(number) == unit and factor.kind == "const" and factor.data[0] == unit:
-                    inner, values = self._evaluate(number)
+                    inner, values = self.evaluated(number)
                     return values if level is None else self._spread(values, inner, level)
         both = units == [unit, unit] and all(part.kind == "load" for part in expr.args)
         return super()._compute(expr, level) if both and (expr.kind == "cmp" or self._unit(expr)) else UNKNOWN

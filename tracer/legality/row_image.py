@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .memory import Object
+from .evaluation.memory import Object
 from .row_arenas import Bytes, Fill, put_numbers
 from .row_columns import FlatScope, in_order
 

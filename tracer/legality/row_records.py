@@ -12,7 +12,7 @@ import math
 import numpy as np
 from tracecut.support.errors import UnsupportedError
 
-from .row_columns import FlatScope
+from .row_columns import FlatScope, different
 
 PADDED = 2  # times the bytes of all rows that they may take as records of the longest
 
@@ -31,18 +31,17 @@ def record_units(scope: FlatScope) -> dict[str, int]:
             columns = scope.columns(table)
         except UnsupportedError:
             continue
-        rows, pointers = (
-            np.concatenate(part)
-            for part in zip(*((c.rows[c.rows >= 0], c.pointers[c.rows >= 0]) for c in columns), strict=True)
-        )
-        if not rows.size:
+        named, apart = np.zeros(len(known), np.bool_), 0
+        for column in different(columns):
+            lead = column.rows >= 0
+            rows, pointers = (part if lead.all() else part[lead] for part in (column.rows, column.pointers))
+            named[rows] = True
+            inside = pointers - known.bases[rows]
+            apart = math.gcd(apart, int(np.gcd.reduce(np.unique(inside)))) if inside.any() else apart
+        if not named.any():
             continue
-        inside = pointers - known.bases[rows]
-        inside = np.unique(inside) if inside.any() else inside[:1]
-        named = np.zeros(len(known), np.bool_)
-        named[rows] = True
         sizes = known.sizes[named]
-        size = int(np.gcd.reduce(inside)) or -(-int(sizes.max()) // 16) * 16
+        size = apart or -(-int(sizes.max()) // 16) * 16
         if size % table.unit == 0 and math.lcm(16, size) * sizes.size <= PADDED * int(sizes.sum()) + 16 * sizes.size:
             found[table.arena] = size
     return found

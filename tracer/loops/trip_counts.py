@@ -239,17 +239,19 @@ def count(data: tuple[Any, ...], start: Vector, step: Vector, bound: Vector) -> 
     numbers beyond 2**62. A loop that is tested after its body runs at least once. O(n).
     """
     bits, predicate, after, narrow = int(data[0]), str(data[1]), bool(data[2]), int(data[3])
-    start, step, bound = np.broadcast_arrays(np.asarray(start), np.asarray(step), np.asarray(bound))
     equality = predicate in ("eq", "ne")
     signed = equality or predicate[0] == "s"
-    first, limit = _read(start, bits, signed), _read(bound, bits, signed)
-    stride = _read(step, bits, signed=True)
-    known = np.ones(first.shape, bool)
+    # What is one number for all stays one: most of what follows is then a vector once or twice.
+    first, limit = _read(np.asarray(start), bits, signed), _read(np.asarray(bound), bits, signed)
+    stride = _read(np.asarray(step), bits, signed=True)
+    known = np.ones(np.broadcast_shapes(first.shape, limit.shape, stride.shape), bool)
     if bits > 62:  # 64 bits: stay where nothing below can overflow
         for part in (first, limit, stride):
             known &= (part > -MAX_NUMBER) & (part < MAX_NUMBER)
-            known &= signed | (part >= 0) | (part is stride)
-        first, limit, stride = (np.where(known, part, 0) for part in (first, limit, stride))
+            if not signed and part is not stride:
+                known &= part >= 0
+        if not known.all():
+            first, limit, stride = (np.where(known, part, 0) for part in (first, limit, stride))
     pace = np.maximum(np.abs(stride), 1)
     if predicate == "eq":
         passes = np.where(first == limit, 1, 0)
@@ -258,21 +260,27 @@ def count(data: tuple[Any, ...], start: Vector, step: Vector, bound: Vector) -> 
         gap = np.where(stride < 0, first - limit, limit - first)
         if bits <= 62:
             gap &= (1 << bits) - 1  # the tested value may pass the end of its range on the way
-        passes = np.where(gap > 0, gap // pace, 0)
-        known &= (gap == 0) | ((stride != 0) & (gap > 0) & (gap % pace == 0))
+        passes = np.where(gap > 0, _divided(gap, pace), 0)
+        known &= (gap == 0) | ((stride != 0) & (gap > 0) & (passes * pace == gap))
     else:
         gap = limit - first if predicate[1] == "l" else first - limit
         gap += 1 if predicate[2] == "e" else 0
-        passes = np.where(gap > 0, -(-gap // pace), 0)
+        passes = np.where(gap > 0, -_divided(-gap, pace), 0)
         known &= (gap <= 0) | (stride > 0 if predicate[1] == "l" else stride < 0)
     # Where the first value that ends the loop lies: it has to be a value of the type, and of what it is extended from
     # (as the first one: read as unsigned, the extension of a negative number is none).
-    last = first + stride * passes
-    if not equality:
-        known &= _fits(last, bits, signed)
-    if narrow:
-        known &= _fits(first, abs(narrow), narrow < 0) & _fits(last, abs(narrow), narrow < 0)
+    if narrow or not (equality or (signed and bits > 62)):
+        last = first + stride * passes
+        if not equality:
+            known &= _fits(last, bits, signed)
+        if narrow:
+            known &= _fits(first, abs(narrow), narrow < 0) & _fits(last, abs(narrow), narrow < 0)
     return np.where(known, passes, 0) + (1 if after else 0), known
+
+
+def _divided(gap: Vector, pace: Vector) -> Vector:
+    """The quotient, rounded down; steps of one are most loops', and dividing takes longer than all else."""
+    return gap if pace.ndim == 0 and int(pace) == 1 else gap // pace
 
 
 def _fits(values: Vector, bits: int, signed: bool) -> npt.NDArray[np.bool_]:
@@ -284,15 +292,14 @@ def _fits(values: Vector, bits: int, signed: bool) -> npt.NDArray[np.bool_]:
 
 def _read(values: Vector, bits: int, signed: bool) -> Vector:
     """Values of a `bits` wide integer as signed or unsigned numbers (64-bit ones stay as they are)."""
-    values = values.astype(np.int64)
+    values = values.astype(np.int64, copy=False)
     if bits >= 64:
         return values
-    mask = np.int64((1 << bits) - 1)
-    low = values & mask
     if not signed:
-        return low
-    sign = np.int64(1 << (bits - 1))
-    return (low ^ sign) - sign
+        return np.asarray(values & np.int64((1 << bits) - 1))
+    low = np.asarray(values << (64 - bits))
+    low >>= 64 - bits
+    return low
 
 
 def _cast(pool: Pool, opcode: str, source: str, target: str, value: Expr) -> Expr:

@@ -17,7 +17,7 @@ from tracecut.codegen.schedule.plan.range_function import Group
 from tracecut.codegen.schedule.schedule import Copy, Move, RegionSchedule, Schedule
 from tracecut.support.errors import ScheduleError
 from tracecut.tracer.legality.accesses import Accesses
-from tracecut.tracer.legality.memory import Object
+from tracecut.tracer.legality.evaluation.memory import Object
 
 from .copies import check_copies
 from .numbering import check_numbers

@@ -11,7 +11,7 @@ from tracecut.codegen.schedule.schedule import Copy, RegionSchedule, Schedule, S
 from tracecut.ir.loops.expressions import Expr
 from tracecut.support.errors import ScheduleError
 from tracecut.tracer.legality.accesses import Access, Accesses
-from tracecut.tracer.legality.memory import Object
+from tracecut.tracer.legality.evaluation.memory import Object
 from tracecut.tracer.loops.row_numbers import is_number
 
 from .numbering import first_record, in_same_order, renumbered

@@ -10,7 +10,7 @@ from tracecut.codegen.schedule.schedule import Copy, Move, RegionSchedule, Sched
 from tracecut.ir.loops.expressions import Expr
 from tracecut.support.errors import ScheduleError
 from tracecut.tracer.legality.accesses import Access, Accesses
-from tracecut.tracer.legality.memory import Object
+from tracecut.tracer.legality.evaluation.memory import Object
 
 
 def check_numbers(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from tracecut.codegen.schedule.schedule import Move, Renumbering, Schedule
 from tracecut.support.errors import ScheduleError
 from tracecut.tracer.legality.accesses import Access, Accesses
-from tracecut.tracer.legality.memory import Object
+from tracecut.tracer.legality.evaluation.memory import Object
 
 MAX_PLACES = 1 << 12
 

@@ -12,7 +12,7 @@ from tracecut.codegen.schedule.schedule import Private, RegionSchedule
 from tracecut.support.errors import ScheduleError
 from tracecut.support.lazy_kernels import compiled
 from tracecut.tracer.legality.accesses import Access, Accesses
-from tracecut.tracer.legality.memory import Object
+from tracecut.tracer.legality.evaluation.memory import Object
 from tracecut.tracer.loops.pointer_rotation import split
 
 SUMS = {("add", "i8"), ("add", "i16"), ("add", "i32"), ("add", "i64"), ("fadd", "float"), ("fadd", "double")}

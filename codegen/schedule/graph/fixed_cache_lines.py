@@ -19,7 +19,7 @@ from tracecut.codegen.schedule.plan.scope_plan import RegionUse, ScopePlan
 from tracecut.ir.loops.expressions import Expr
 from tracecut.support.arrays import Longs
 from tracecut.tracer.legality.access_patterns import INDIRECT, OTHER, Pattern
-from tracecut.tracer.legality.memory import Object
+from tracecut.tracer.legality.evaluation.memory import Object
 
 from .pins import without_repeats
 

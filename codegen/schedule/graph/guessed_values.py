@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 from tracecut.tracer.legality.accesses import Access, Accesses
-from tracecut.tracer.legality.evaluate import Evaluation
+from tracecut.tracer.legality.evaluation.evaluate import Evaluation
 
 
 def guess_addresses(

@@ -17,7 +17,7 @@ from tracecut.ir.loops.nest import Nest
 from tracecut.ir.loops.path_conditions import Condition, literals
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.legality.accesses import Accesses
-from tracecut.tracer.legality.memory import Object
+from tracecut.tracer.legality.evaluation.memory import Object
 from tracecut.tracer.loops.pointer_rotation import in_each_state
 
 from .make_guard import place_pointers, pointer_values, pointers_of

@@ -13,8 +13,8 @@ from tracecut.ir.loops.expressions import Expr, walk_all
 from tracecut.ir.loops.nest import Nest
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.legality.accesses import Accesses
-from tracecut.tracer.legality.evaluate import Evaluation
-from tracecut.tracer.legality.memory import Memory, Object
+from tracecut.tracer.legality.evaluation.evaluate import Evaluation
+from tracecut.tracer.legality.evaluation.memory import Memory, Object
 from tracecut.tracer.loops.row_numbers import BEHIND
 from tracecut.tracer.runtime.binding import Native
 from tracecut.tracer.runtime.fingerprint_key import Secret

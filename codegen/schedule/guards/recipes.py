@@ -11,8 +11,8 @@ A recipe is the slot that the hook hands a value over in, or a list:
     ["cast", opcode, from, to, recipe]
     ["op", opcode, bits, recipe, recipe]
 
-Whole numbers have a sign and wrap at their width, as in `tracer/legality/masked_arithmetic.py`, which evaluates what
-has no recipe. Light: neither NumPy nor any analysis is loaded.
+Whole numbers have a sign and wrap at their width, as in `tracer/legality/evaluation/masked_arithmetic.py`, which
+evaluates what has no recipe. Light: neither NumPy nor any analysis is loaded.
 """
 
 from __future__ import annotations

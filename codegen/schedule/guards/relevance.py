@@ -24,7 +24,7 @@ from tracecut.codegen.schedule.schedule import Guard
 from tracecut.ir.loops.expressions import Expr, pointer_roots, walk_all
 from tracecut.ir.loops.nest import Nest
 from tracecut.ir.loops.path_conditions import literals
-from tracecut.tracer.legality.memory import Object
+from tracecut.tracer.legality.evaluation.memory import Object
 
 from .make_guard import place_pointers, pointer_values, pointers_of
 

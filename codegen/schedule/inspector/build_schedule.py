@@ -18,7 +18,7 @@ from tracecut.ir.ordering import Ordering
 from tracecut.support.arrays import Ints
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.legality.access_patterns import DIRECT
-from tracecut.tracer.legality.memory import Object
+from tracecut.tracer.legality.evaluation.memory import Object
 
 from .cut_into_blocks import Share, Span, share_out, whole
 from .meeting_places import Meetings

@@ -19,9 +19,9 @@ from tracecut.ir.loops.refusals import refusal
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.legality.access_patterns import INDIRECT
 from tracecut.tracer.legality.accesses import Accesses
-from tracecut.tracer.legality.iteration_domains import steps_around
+from tracecut.tracer.legality.evaluation.iteration_domains import steps_around
+from tracecut.tracer.legality.evaluation.memory import Memory
 from tracecut.tracer.legality.judge import Verdict, judge
-from tracecut.tracer.legality.memory import Memory
 from tracecut.tracer.legality.row_checks import check_rows, check_written_rows
 
 

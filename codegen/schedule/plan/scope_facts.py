@@ -22,7 +22,7 @@ from tracecut.tracer.legality.access_patterns import (
 )
 from tracecut.tracer.legality.accesses import Access, Accesses
 from tracecut.tracer.legality.base_objects import unknown_base
-from tracecut.tracer.legality.memory import Object
+from tracecut.tracer.legality.evaluation.memory import Object
 
 from .private_data import is_local
 from .scope_plan import Field

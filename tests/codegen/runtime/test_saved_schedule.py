@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracecut.codegen.runtime.saved_schedule import Objects
 from tracecut.codegen.runtime.schedule_listing import first_look
+from tracecut.tracer.legality.evaluation.memory import HEAP
 from tracecut.tracer.legality.live_memory import apart
-from tracecut.tracer.legality.memory import HEAP
 from tracecut.tracer.runtime.binding import support
 
 from ..harness import Inspected, trace

@@ -18,7 +18,7 @@ from tracecut.codegen.runtime.schedule_file import ScopeFile
 from tracecut.codegen.schedule.check.checker import check_schedule
 from tracecut.support.errors import ArtefactError
 from tracecut.support.npz_archive import write_zip
-from tracecut.tracer.legality.memory import HEAP, Object
+from tracecut.tracer.legality.evaluation.memory import HEAP, Object
 
 from ..harness import Inspected
 

@@ -100,6 +100,17 @@ def test_nothing_more_is_tried_where_nothing_is_left_to_gain(
         assert notes[name] == "not tried: the program's own order already fetches each cache line about once"
 
 
+@pytest.mark.parametrize(("milliseconds", "tried"), [(2.0, ["a"]), (0.5, ["a", "a+z", "b", "b+z", "c", "c+z"])])
+def test_an_order_that_shows_that_nothing_is_left_is_not_tried_along_the_curve(
+    monkeypatch: pytest.MonkeyPatch, milliseconds: float, tried: list[str]
+) -> None:
+    orders = Orders(monkeypatch, misses=1.1, milliseconds=milliseconds)
+    monkeypatch.setattr(choose_order, "_may_wait", lambda _: True)
+    notes, _ = orders.tune()
+    assert orders.made == tried
+    assert notes["a+z"].startswith("not tried: the program's own order") == (milliseconds > 1)
+
+
 @pytest.mark.parametrize(
     ("misses", "threads", "milliseconds", "tried", "looked"),
     [

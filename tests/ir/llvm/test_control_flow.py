@@ -12,7 +12,7 @@ from tracecut.ir.llvm import Function, TypeTable, parse_module
 from tracecut.ir.llvm.control_flow import ControlFlow
 from tracecut.ir.llvm.def_use import FunctionView
 from tracecut.ir.loops.expressions import Expr, Pool
-from tracecut.tracer.legality.memory import Memory
+from tracecut.tracer.legality.evaluation.memory import Memory
 from tracecut.tracer.loops.reach_conditions import reach_conditions
 from tracecut.tracer.loops.scalar_evolution import ScalarView
 

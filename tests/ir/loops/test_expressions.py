@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracecut.ir.loops.expressions import Expr, Pool, dump, restore, walk_all, wrapped
 from tracecut.support.errors import ArtefactError
-from tracecut.tracer.legality.memory import Memory
+from tracecut.tracer.legality.evaluation.memory import Memory
 
 from ...tracer.reference import interpret, signed
 

@@ -16,7 +16,7 @@ from tracecut.ir.loops.path_conditions import ALWAYS
 from tracecut.support.errors import ArtefactError, TracecutError
 from tracecut.support.files import write_arrays
 from tracecut.tracer.capture.snapshot import Capture, Profile, keep_only, touched_objects, written_objects
-from tracecut.tracer.legality.memory import GLOBAL, HEAP, STACK, Memory, Object
+from tracecut.tracer.legality.evaluation.memory import GLOBAL, HEAP, STACK, Memory, Object
 
 from ..legality.test_evaluate import setting
 

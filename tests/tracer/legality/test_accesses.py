@@ -11,8 +11,8 @@ from tracecut.ir.loops.expressions import Expr, Pool
 from tracecut.ir.loops.nest import NOWHERE, Nest, Read, Reduce, Site, Write
 from tracecut.ir.loops.path_conditions import ALWAYS, Condition, both
 from tracecut.tracer.legality.accesses import Access, Accesses
+from tracecut.tracer.legality.evaluation.memory import HEAP, Memory, Object
 from tracecut.tracer.legality.judge import judge
-from tracecut.tracer.legality.memory import HEAP, Memory, Object
 
 from ..reference import interpret
 from .test_evaluate import loop

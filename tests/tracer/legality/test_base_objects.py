@@ -9,8 +9,8 @@ from tracecut.ir.loops.expressions import Expr, Pool
 from tracecut.ir.loops.nest import NOWHERE, Nest, Read, Site
 from tracecut.ir.loops.path_conditions import ALWAYS
 from tracecut.tracer.legality.base_objects import object_of_base, unknown_base
-from tracecut.tracer.legality.evaluate import Evaluation
-from tracecut.tracer.legality.memory import HEAP, Memory, Object
+from tracecut.tracer.legality.evaluation.evaluate import Evaluation
+from tracecut.tracer.legality.evaluation.memory import HEAP, Memory, Object
 
 from .test_evaluate import loop
 

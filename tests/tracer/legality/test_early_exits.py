@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracecut.ir.loops.expressions import Expr
 from tracecut.ir.loops.path_conditions import ALWAYS, Condition, both
-from tracecut.tracer.legality import evaluate
-from tracecut.tracer.legality.evaluate import Evaluation
+from tracecut.tracer.legality.evaluation import evaluate
+from tracecut.tracer.legality.evaluation.evaluate import Evaluation
 
 from ..reference import interpret
-from .test_evaluate import ROWS, Setting, expressions, setting
+from .test_evaluate import ROWS, Setting, expressions, int32, loop, setting
 
 pytestmark = pytest.mark.quick
 
@@ -40,8 +41,15 @@ def walk(here: Setting, tests: list[list[tuple[Expr, bool]]]) -> list[tuple[int,
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.data(), st.lists(st.lists(st.booleans(), min_size=1, max_size=2), min_size=1, max_size=2), st.booleans())
-def test_up_to_the_first_exit_that_is_known(data: st.DataObject, wanted: list[list[bool]], following: bool) -> None:
+@given(
+    st.data(),
+    st.lists(st.lists(st.booleans(), min_size=1, max_size=2), min_size=1, max_size=2),
+    st.booleans(),
+    st.sampled_from([1, 2, 1 << 17]),
+)
+def test_up_to_the_first_exit_that_is_known(
+    data: st.DataObject, wanted: list[list[bool]], following: bool, piece: int
+) -> None:
     here = setting(following=following)
     tests = [[(data.draw(expressions(here.pool, "i1", 3, True)), sense) for sense in test] for test in wanted]
     exits = []
@@ -51,7 +59,8 @@ def test_up_to_the_first_exit_that_is_known(data: st.DataObject, wanted: list[li
             taken = both(taken, literal)
         exits.append(taken)
     evaluation = with_exits(here, *exits).evaluation()
-    domain = evaluation.domain(1)
+    with patch("tracecut.tracer.legality.evaluation.evaluate.PIECE", piece):
+        domain = evaluation.domain(1)
     assert domain is not None and domain.parent is not None
     found = list(zip(domain.parent.tolist(), domain.counter.tolist(), strict=True))
     assert found == walk(here, tests)
@@ -120,3 +129,31 @@ def test_a_loop_that_is_left_early_is_seen_in_its_first_iterations(
     assert evaluation.domain(0) is None and evaluation.whole(0) is None and 0 in evaluation.cut
     stays = leaving(ROWS).evaluation().whole(0)
     assert stays is not None and stays.size == ROWS
+
+
+@pytest.mark.parametrize("following", [True, False])
+@pytest.mark.parametrize("piece", [1, 2, 3, 5])
+def test_pieces_may_begin_in_the_middle_of_a_row(following: bool, piece: int) -> None:
+    """A loop in the loop over the pieces of rows: its exits depend on what is loaded along a row."""
+    here = setting(following=following)
+    pool = here.pool
+    start = (
+        int32(pool, "%from", 0x1000, pool.counter(0))
+        if following
+        else int32(pool, "%loose", 0x2000, pool.counter(0), 8)
+    )
+    value = int32(pool, "%along", 0x8000, pool.op("add", "i64", start, pool.counter(1)))
+    low = pool.op("and", "i64", pool.make("cast", ("sext", "i32", "i64"), (value,)), pool.const(3))
+    found = pool.make("cmp", ("icmp eq", "i64"), (low, pool.counter(2)))
+    trip = pool.make("trip", (64, "slt", False, 0), (pool.const(0), pool.const(1), pool.const(4)))
+    search = replace(loop(2, 1, trip), depth=3, early=((("bb2", "out"), both(ALWAYS, (found, True))),))
+    nest = replace(here.nest, loops={**here.nest.loops, 2: search})
+    whole, parts = (Evaluation(nest, here.memory, here.lives) for _ in range(2))
+    with patch("tracecut.tracer.legality.evaluation.evaluate.PIECE", piece):
+        cut = parts.domain(2)
+    expected = whole.domain(2)
+    assert expected is not None and cut is not None and expected.parent is not None and cut.parent is not None
+    rows = whole.domain(1)
+    assert rows is not None and rows.size < expected.size < 4 * rows.size
+    assert cut.parent.tolist() == expected.parent.tolist() and cut.counter.tolist() == expected.counter.tolist()
+    assert (parts.cut, parts.hidden, parts.spans) == (whole.cut, whole.hidden, whole.spans)

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tracecut.ir.loops.expressions import Expr, Pool
 from tracecut.ir.loops.nest import NOWHERE, Nest, NestLoop
 from tracecut.ir.loops.path_conditions import ALWAYS, Condition, both
-from tracecut.tracer.legality.evaluate import Evaluation
-from tracecut.tracer.legality.memory import GLOBAL, HEAP, Memory, Object
+from tracecut.tracer.legality.evaluation.evaluate import Evaluation
+from tracecut.tracer.legality.evaluation.memory import GLOBAL, HEAP, Memory, Object
 
 from ..reference import Number, interpret, signed
 

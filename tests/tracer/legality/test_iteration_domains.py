@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tracecut.ir.loops.nest import NOWHERE, Read, Site
 from tracecut.ir.loops.path_conditions import ALWAYS
-from tracecut.tracer.legality.evaluate import Evaluation
-from tracecut.tracer.legality.iteration_domains import inner_domain, is_even, mere_steps
-from tracecut.tracer.legality.memory import MANY
+from tracecut.tracer.legality.evaluation.evaluate import Evaluation
+from tracecut.tracer.legality.evaluation.iteration_domains import inner_domain, is_even, mere_steps, pieces
+from tracecut.tracer.legality.evaluation.masked_arithmetic import runs_inside
+from tracecut.tracer.legality.evaluation.memory import MANY
 
 from .test_evaluate import setting
 
@@ -39,17 +40,36 @@ def test_a_loop_that_is_too_long_is_not_looked_at() -> None:
 
 @given(st.lists(st.integers(0, 5), min_size=2, max_size=30), st.booleans())
 def test_iterations_of_an_inner_loop(counts: list[int], compiled: bool) -> None:
-    with patch("tracecut.tracer.legality.iteration_domains.MANY", 0 if compiled else MANY):
+    with patch("tracecut.tracer.legality.evaluation.iteration_domains.MANY", 0 if compiled else MANY):
         found = inner_domain(7, np.array(counts, np.int64))
     pairs = [(outer, number) for outer, count in enumerate(counts) for number in range(count)]
     assert found.parent is not None and (found.loop, found.size) == (7, len(pairs))
     assert list(zip(found.parent.tolist(), found.counter.tolist(), strict=True)) == pairs
 
 
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=30), st.integers(1, 12))
+def test_pieces_hold_every_entry_once_and_no_more_than_one_too_many(counts: list[int], most: int) -> None:
+    found = list(pieces(np.array(counts, np.int64), most))
+    assert [low for low, _ in found] == [0, *(high for _, high in found[:-1])] and found[-1][1] == len(counts)
+    assert all(low < high and sum(counts[low : high - 1]) < most for low, high in found)
+
+
+@given(st.lists(st.tuples(st.integers(-3, 3), st.booleans(), st.booleans()), max_size=9), st.integers(-3, 3))
+def test_numbers_that_may_be_asked_for(entries: list[tuple[int, bool, bool]], low: int) -> None:
+    data, known, mask = (np.array(part) for part in zip(*entries, strict=True)) if entries else (np.zeros(0),) * 3
+    runs = np.empty(len(entries), np.bool_)
+    told = runs_inside(data.astype(np.int64), known.astype(bool), mask.astype(bool), low, low + 2, runs)
+    assert told == all(known or not asked for _, known, asked in entries)
+    assert runs.tolist() == [known and asked and low <= number <= low + 2 for number, known, asked in entries]
+    one = np.broadcast_to(np.int64(low), 4), np.broadcast_to(np.bool_(True), 4)
+    runs = np.empty(4, np.bool_)
+    assert runs_inside(*one, one[1], low, low, runs) and runs.all()
+
+
 @given(st.integers(1, 9), st.integers(-3, 3), st.integers(0, 8), st.integers(2, 9))
 def test_even_steps(count: int, step: int, odd: int, many: int) -> None:
     addresses = step * np.arange(count)
-    with patch("tracecut.tracer.legality.iteration_domains.MANY", many):
+    with patch("tracecut.tracer.legality.evaluation.iteration_domains.MANY", many):
         assert is_even(addresses, step)
         addresses[odd:] += 1
         assert is_even(addresses, step) == (odd == 0 or odd >= count)

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tracecut.ir.loops.expressions import Expr, Pool
 from tracecut.ir.loops.nest import Nest
-from tracecut.tracer.legality.evaluate import Evaluation
+from tracecut.tracer.legality.evaluation.evaluate import Evaluation
+from tracecut.tracer.legality.evaluation.memory import Memory
 from tracecut.tracer.legality.lattices import Lattice, lattice_of, meets
-from tracecut.tracer.legality.memory import Memory
 
 from .test_evaluate import loop
 

@@ -14,8 +14,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracecut.tracer.capture.snapshot import NEAR, Capture
+from tracecut.tracer.legality.evaluation.memory import (
+    DTYPES,
+    GLOBAL,
+    HEAP,
+    MANY,
+    STACK,
+    LiveBytes,
+    Memory,
+    Object,
+    Table,
+)
 from tracecut.tracer.legality.live_memory import apart
-from tracecut.tracer.legality.memory import DTYPES, GLOBAL, HEAP, MANY, STACK, LiveBytes, Memory, Object, Table
 from tracecut.tracer.runtime.binding import support
 from tracecut.tracer.runtime.hook_slots import decode, named_numbers
 
@@ -201,7 +211,7 @@ def slow(memory: Memory, address: int, size: int) -> bytes | None:
 def test_gathering_is_reading_one_after_the_other(memory: Memory, addresses: list[int], type: str, many: int) -> None:
     """With the compiled loop for many addresses and without."""
     dtype = DTYPES[type]
-    with patch("tracecut.tracer.legality.memory.MANY", many):
+    with patch("tracecut.tracer.legality.evaluation.memory.MANY", many):
         values, ok = memory.gather(np.array(addresses, np.int64), type)
     inside = memory.inside(np.array(addresses, np.int64))
     for place, address in enumerate(addresses):

@@ -15,8 +15,8 @@ from tracecut.ir.loops.nest import NOWHERE, Nest, Read, Site, Write
 from tracecut.ir.loops.path_conditions import ALWAYS
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.legality.accesses import Accesses
-from tracecut.tracer.legality.evaluate import Evaluation
-from tracecut.tracer.legality.memory import HEAP, Memory, Object
+from tracecut.tracer.legality.evaluation.evaluate import Evaluation
+from tracecut.tracer.legality.evaluation.memory import HEAP, Memory, Object
 from tracecut.tracer.legality.row_arenas import SharedRowsError, common_rows, flatten_memory, row_places
 from tracecut.tracer.legality.row_checks import check_rows, check_written_rows, used_parts
 from tracecut.tracer.legality.row_columns import FlatScope

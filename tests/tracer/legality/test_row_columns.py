@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tracecut.ir.loops.expressions import Pool
 from tracecut.ir.loops.nest import NOWHERE, Nest, Read, Site
 from tracecut.ir.loops.path_conditions import ALWAYS
-from tracecut.tracer.legality.memory import HEAP, Memory, Object
+from tracecut.tracer.legality.evaluation.memory import HEAP, Memory, Object
 from tracecut.tracer.legality.row_columns import FlatScope, _evaluations
 from tracecut.tracer.loops.flatten_rows import RowTable
 

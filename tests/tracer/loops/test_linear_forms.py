@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from tracecut.ir.loops.expressions import Expr, Pool
-from tracecut.tracer.legality.memory import Memory
+from tracecut.tracer.legality.evaluation.memory import Memory
 from tracecut.tracer.loops.linear_forms import Linear, linear_form
 
 from ..reference import interpret, signed

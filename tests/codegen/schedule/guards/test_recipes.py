@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tracecut.codegen.runtime.schedule_listing import first_look
 from tracecut.codegen.schedule.guards.recipes import computed, converted, number_recipe, signed
 from tracecut.ir.loops.expressions import Pool
-from tracecut.tracer.legality.masked_arithmetic import Values, arithmetic, cast
+from tracecut.tracer.legality.evaluation.masked_arithmetic import Values, arithmetic, cast
 
 from ...harness import trace
 from ...woven_programs import run_woven, woven

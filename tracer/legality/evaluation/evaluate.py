@@ -12,20 +12,31 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from tracecut.ir.loops.expressions import NEVER_KNOWN, Expr, roams, walk_all
+from tracecut.ir.loops.expressions import NEVER_KNOWN, Expr, walk_all
 from tracecut.ir.loops.nest import Nest
 from tracecut.ir.loops.path_conditions import Condition
-from tracecut.tracer.loops.linear_forms import linear_form
 from tracecut.tracer.loops.pointer_rotation import in_all_states
 from tracecut.tracer.loops.trip_counts import count
 
 from .condition_values import may_hold
 from .early_exits import until_exit
-from .iteration_domains import VECTOR_BYTES, Domain, Levels, Room, begins_of_pieces, inner_domain, is_even, mere_steps
-from .masked_arithmetic import UNKNOWN, Bools, Values, combined, widened
+from .iteration_domains import (
+    VECTOR_BYTES,
+    Domain,
+    Levels,
+    Room,
+    inner_domain,
+    mere_steps,
+    pieces,
+)
+from .loaded_values import loaded, walked
+from .masked_arithmetic import UNKNOWN, Bools, Values, combined
 from .memory import DTYPES, Memory
 
 GLANCE = 1 << 12  # iterations of a loop that are looked at before it is evaluated as a whole
+PIECE = 1 << 17  # iterations that are looked at together, where no more than the last one is asked for
+
+Evaluated = dict[int, tuple[int | None, Values]]  # expressions, by their ids
 
 
 @dataclass
@@ -59,7 +70,7 @@ class Evaluation:
     hidden: set[str] = field(default_factory=set)
     doubts: Callable[[str, Expr], str] | None = None
     _domains: dict[int, Domain | None] = field(default_factory=dict)
-    _values: dict[int, tuple[int | None, Values]] = field(default_factory=dict)
+    _values: Evaluated = field(default_factory=dict)
     spans: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     cut: set[int] = field(default_factory=set)
     limit: int | None = None
@@ -69,8 +80,8 @@ class Evaluation:
     _jobs: dict[tuple[int, int], npt.NDArray[np.int64]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._levels = Levels(self.nest)
-        self.room = Room(self._levels, self.limit)
+        self.levels = Levels(self.nest)
+        self.room = Room(self.levels, self.limit)
         self._steps = mere_steps(self.nest)
 
     @property
@@ -89,8 +100,8 @@ class Evaluation:
             early = self.nest.loops[loop].ends_early and not self.is_step(loop)
             soon = early and self._left_soon(loop)
             self.cut |= {loop} if soon else set()
-            made = None if soon else self._make_domain(loop)
-            self._domains[loop] = self._until_exit(loop, made) if early and made is not None else made
+            made = None if soon else self._until_exit(loop) if early else self._make_domain(loop)
+            self._domains[loop] = made
         return self._domains[loop]
 
     def whole(self, loop: int) -> Domain | None:
@@ -115,15 +126,55 @@ class Evaluation:
         asked._domains[loop] = first
         return until_exit(self.nest.loops[loop], first, asked, None) is None
 
-    def _until_exit(self, loop: int, made: Domain) -> Domain | None:
-        """See `until_exit`. What is computed behind an exit means nothing: it is forgotten."""
-        asked = replace(self, limit=self.room.left, hidden=set(), spans={}, cut=set(), _busy={}, _jobs={})
-        asked._domains, asked._values = {**self._domains, loop: made}, dict(self._values)
-        parent = self.nest.loops[loop].parent
-        around = None if parent is None or self.is_step(parent) else self.domain(parent)
-        left = until_exit(self.nest.loops[loop], made, asked, None if around is None else around.size)
-        self.cut |= set() if left is made else {loop}
-        return left
+    def _until_exit(self, loop: int) -> Domain | None:
+        """See `until_exit`. Long loops are looked at piece by piece, so that only what is left of them is made."""
+        info = self.nest.loops[loop]
+        around = None if info.parent is None or self.is_step(info.parent) else self.domain(info.parent)
+        counts = None if around is None else self._counts(loop)
+        if counts is None or around is None or counts.sum() <= 2 * PIECE:
+            made = self._make_domain(loop)
+            if made is None:
+                return None
+            asked = self._asked()
+            asked._begin(asked._domains, asked._values, made)
+            left = until_exit(info, made, asked, None if around is None else around.size)
+            self.cut |= set() if left is made else {loop}
+            return left
+        counts, asked = counts.copy(), self._asked()
+        above = self.levels.above(loop) - {loop}
+        for low, high in pieces(counts, PIECE):
+            made = inner_domain(loop, counts[low:high])
+            asked._begin(*self._part(around, above, low, high), made)
+            left = until_exit(info, made, asked, high - low)
+            if left is None or left.parent is None:
+                self.cut.add(loop)
+                return None
+            if left is not made:
+                self.cut.add(loop)
+                counts[low:high] = np.bincount(left.parent, minlength=high - low)
+        return inner_domain(loop, counts) if self.room.enter(loop, float(counts.sum(dtype=np.float64))) else None
+
+    def _asked(self) -> Evaluation:
+        """Another evaluation of the same, for what lies behind exits: it means nothing, and is forgotten."""
+        return replace(self, limit=self.room.left, _domains=dict(self._domains), _values=dict(self._values))
+
+    def _begin(self, domains: dict[int, Domain | None], values: Evaluated, made: Domain) -> None:
+        """Forget everything but these, and one more domain."""
+        self._domains, self._values = domains | {made.loop: made}, values
+        self.hidden, self.spans, self.cut, self._busy, self._jobs = set(), {}, set(), {}, {}
+        self.room.forget()
+
+    def _part(self, whole: Domain, levels: set[int], low: int, high: int) -> tuple[dict[int, Domain | None], Evaluated]:
+        """Some iterations of a loop and those of the loops around it (`levels`), with what is known of them."""
+        parent = None if whole.parent is None else whole.parent[low:high]
+        domains = {level: found for level, found in self._domains.items() if level in levels}
+        domains[whole.loop] = Domain(whole.loop, high - low, parent, whole.counter[low:high])
+        values = {
+            key: (level, found.part(low, high) if level == whole.loop else found)
+            for key, (level, found) in self._values.items()
+            if level is None or level in levels
+        }
+        return domains, values
 
     def jobs(self, loop: int, region: int) -> npt.NDArray[np.int64]:
         """For each iteration of `loop`, the iteration of the enclosing loop `region` that it belongs to."""
@@ -144,31 +195,31 @@ class Evaluation:
 
     def at(self, expr: Expr, loop: int) -> Values:
         """Values of `expr` for each iteration of `loop` (or one number when it is the same for all)."""
-        level, values = self._evaluate(expr)
+        level, values = self.evaluated(expr)
         if id(expr) not in self.relied and np.any(values.known):
             self.relied[id(expr)] = expr
         return self._spread(values, level, loop)
 
     def pick(self, expr: Expr, loop: int, places: npt.NDArray[np.int64]) -> Values:
         """Values of `expr` for a few iterations of `loop`."""
-        level, values = self._evaluate(expr)
+        level, values = self.evaluated(expr)
         if level is None or values is UNKNOWN:
             return values
-        if level not in self._levels.above(loop):
+        if level not in self.levels.above(loop):
             return UNKNOWN
         index = places if level == loop else self.jobs(loop, level)[places]
         return values.taken(index)
 
     def extremes(self, expr: Expr, loop: int) -> tuple[int, int] | None:
         """Smallest and largest value over all iterations of `loop`, None unless all are known integers."""
-        level, values = self._evaluate(expr)
+        level, values = self.evaluated(expr)
         if not values.all_known or values.data.dtype.kind not in "iu" or values.data.size == 0:
             return None
         if id(expr) not in self.relied:
             self.relied[id(expr)] = expr
         data = values.data
         if level is not None and level != loop and data.ndim:
-            if level not in self._levels.above(loop) or self.domain(loop) is None:
+            if level not in self.levels.above(loop) or self.domain(loop) is None:
                 return None
             data = data[self._entered(loop, level)]
             if data.size == 0:
@@ -177,7 +228,7 @@ class Evaluation:
 
     def alone(self, expr: Expr) -> int | None:
         """The one integer that an expression is in all iterations of all loops, None when it is not known."""
-        level, values = self._evaluate(expr)
+        level, values = self.evaluated(expr)
         if level is not None or not values.all_known or values.data.ndim or values.data.dtype.kind not in "iu":
             return None
         return int(values.data)
@@ -219,14 +270,22 @@ class Evaluation:
             return None
         if self.is_step(loop):
             return inner_domain(loop, np.full(outer.size, np.any(self.truth(info.reach, info.parent)), np.int64))
-        trips = self._trips(loop, outer)
-        if trips is None:
-            return None
-        may = self.truth(info.reach, info.parent)
-        counts = np.where(np.broadcast_to(may, outer.size), np.broadcast_to(trips.data, outer.size), 0).astype(np.int64)
-        if not self.room.enter(loop, float(counts.sum(dtype=np.float64))):
+        counts = self._counts(loop)
+        if counts is None or not self.room.enter(loop, float(counts.sum(dtype=np.float64))):
             return None
         return inner_domain(loop, counts)
+
+    def _counts(self, loop: int) -> npt.NDArray[np.int64] | None:
+        """How often a loop would run, if nothing left it early, in each iteration of the one around it."""
+        parent = self.nest.loops[loop].parent
+        outer = None if parent is None else self.domain(parent)
+        trips = None if outer is None else self._trips(loop, outer)
+        if outer is None or parent is None or trips is None:
+            return None
+        may = self.truth(self.nest.loops[loop].reach, parent)
+        return np.where(np.broadcast_to(may, outer.size), np.broadcast_to(trips.data, outer.size), 0).astype(
+            np.int64, copy=False
+        )
 
     def root_size(self) -> int | None:
         """How often the outermost loop runs if nothing leaves it early, None when not known. Takes no memory."""
@@ -241,7 +300,7 @@ class Evaluation:
         parts = []
         for argument in info.trip.args:
             self.rely_on(argument)
-            level, values = self._evaluate(argument)
+            level, values = self.evaluated(argument)
             if where is None and level is not None:
                 return None
             parts.append(values if where is None else self._spread(values, level, where))
@@ -259,16 +318,17 @@ class Evaluation:
     def _spread(self, values: Values, level: int | None, loop: int) -> Values:
         if level is None or level == loop:
             return values
-        if level not in self._levels.above(loop):
+        if level not in self.levels.above(loop):
             return UNKNOWN
         if self.domain(loop) is None:
             return UNKNOWN
         return values.taken(self.jobs(loop, level))
 
-    def _evaluate(self, expr: Expr) -> tuple[int | None, Values]:
+    def evaluated(self, expr: Expr) -> tuple[int | None, Values]:
+        """The innermost loop that an expression changes with, None for one number, and its values in all iterations."""
         found = self._values.get(id(expr))
         if found is None:
-            level = self._levels.of(expr)
+            level = self.levels.of(expr)
             values = self._compute(expr, level) if self._fits(level) else UNKNOWN
             if values.data.ndim < np.ndim(values.known):  # one number, known in some iterations alone
                 values = Values(np.broadcast_to(values.data, np.shape(values.known)), values.known)
@@ -290,7 +350,7 @@ class Evaluation:
             number = self.lives.get(expr.data[0])
             return UNKNOWN if number is None else Values(np.asarray(number), np.bool_(True))
         if kind == "counter":
-            return self._counter(expr.data[0])
+            return self.counted(expr.data[0])
         if kind == "load":
             return self._load(expr, level)
         if kind in NEVER_KNOWN:
@@ -300,14 +360,15 @@ class Evaluation:
             return UNKNOWN if number is None else Values(np.asarray(number), np.bool_(True))
         parts = []
         for argument in expr.args:
-            inner, values = self._evaluate(argument)
+            inner, values = self.evaluated(argument)
             parts.append(values if level is None else self._spread(values, inner, level))
             if id(argument) in self._steps:  # made again if somebody asks for it after all
                 self.room.give_back(values.data, np.asarray(values.known))
                 del self._values[id(argument)]
         return combined(str(kind), expr.data, parts)
 
-    def _counter(self, loop: int) -> Values:
+    def counted(self, loop: int) -> Values:
+        """Numbers of the iterations of a loop."""
         if self.is_step(loop) and (self.at_step is None or loop != self.nest.root):
             return UNKNOWN
         domain = self.domain(loop)
@@ -319,36 +380,10 @@ class Evaluation:
             return UNKNOWN
         fresh = name not in self.read
         self.read[name] = expr
-        values = self._loaded(expr, level)
+        values = loaded(self, expr, level)
         if fresh and self.doubts is not None and np.any(values.known) and self.doubts(name, expr):
             return UNKNOWN
         return values
-
-    def _loaded(self, expr: Expr, level: int | None) -> Values:
-        name, type = expr.data
-        walked = self._walk(name, expr.args[0], level, type)
-        if walked is not None:
-            return Values(widened(np.ascontiguousarray(walked), type), np.bool_(True))
-        _, address = self._evaluate(expr.args[0])
-        if not np.any(address.known):
-            return UNKNOWN
-        addresses = np.atleast_1d(address.data)
-        step = int(addresses[1]) - int(addresses[0]) if addresses.size > 1 else 0
-        view = None
-        if address.all_known and addresses.size and is_even(addresses, step):
-            view = self.memory.strided(int(addresses[0]), step, addresses.size, type)
-        if view is not None:
-            values, ok = np.ascontiguousarray(view), np.ones(addresses.shape, bool)
-        else:
-            values, ok = self.memory.gather(addresses, type)
-            missing = addresses[np.broadcast_to(address.known, addresses.shape) & ~ok & self.may_load(name, level)]
-            if missing.size and (roams(expr.args[0]) or self.memory.inside(missing).any()):
-                self.hidden.add(name)
-        data = widened(values, type)
-        known = ok & address.known
-        if address.data.ndim == 0:
-            return Values(data[0], np.bool_(np.ravel(known)[0]))
-        return Values(data, known)
 
     def may_load(self, name: str, level: int | None) -> Bools | np.bool_:
         """Iterations of loop `level` in which a load may run, as far as that is known."""
@@ -357,41 +392,6 @@ class Evaluation:
             return np.bool_(True)
         return self.truth(site.reach, level)
 
-    def _walk(self, name: str, address: Expr, level: int | None, type: str) -> npt.NDArray[Any] | None:
-        """Loaded values where the address advances by a constant step over a whole domain, without its vector."""
-        if level is None:
-            return None
-        form = linear_form(address, self.lives)
-        domain = self.domain(level)
-        counter = next((atom for atom in form.terms if atom.kind == "counter" and atom.data[0] == level), None)
-        if counter is None or domain is None or domain.size == 0 or self._counter(level) is UNKNOWN:
-            return None
-        step = form.terms[counter]
-        rest = [atom for atom in form.terms if atom is not counter]
-        start = form.const
-        longest = int(domain.counter.max())
-        ranges = {counter: (0, longest)}
-        if not rest:
-            if longest + 1 != domain.size:
-                return None
-        else:
-            begins = self._piece_starts(rest[0], domain) if len(rest) == 1 and form.terms[rest[0]] == step else None
-            if begins is None:
-                return None
-            ranges[rest[0]] = (int(begins.min()), int(begins.max()))
-            start += step * int(begins[0])
-        if not form.atoms() <= ranges.keys() or not form.holds(ranges):
-            return None
-        last = start + step * (domain.size - 1)
-        self.spans[name] = (min(start, last), max(start, last) + DTYPES[type].itemsize, abs(step))
-        return self.memory.strided(start, step, domain.size, type)
-
-    def _piece_starts(self, atom: Expr, domain: Domain) -> npt.NDArray[np.int64] | None:
-        """Values of a loaded start for every iteration that has a piece, when the pieces follow each other."""
-        above = self.nest.loops[domain.loop].parent
-        if above is None or atom.kind != "load" or self._levels.of(atom) != above or domain.parent is None:
-            return None
-        _, starts = self._evaluate(atom)
-        outer = self.domain(above)
-        assert outer is not None
-        return begins_of_pieces(domain, starts, outer.size)
+    def walk(self, name: str, address: Expr, level: int | None, type: str) -> npt.NDArray[Any] | None:
+        """See `walked`."""
+        return walked(self, name, address, level, type)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -83,6 +84,13 @@ def inner_domain(loop: int, counts: npt.NDArray[np.int64]) -> Domain:
     return Domain(loop, size, parent, counter)
 
 
+def pieces(counts: npt.NDArray[np.int64], most: int) -> Iterator[tuple[int, int]]:
+    """Cuts entries of an outer loop into ranges of about `most` iterations of the inner one. O(entries)."""
+    ends = np.cumsum(counts)
+    bounds = np.searchsorted(ends, np.arange(most, int(ends[-1]) if ends.size else 0, most), side="left") + 1
+    yield from pairwise(np.unique(np.concatenate([[0], bounds, [counts.size]])).tolist())
+
+
 @compiled("void(int64[:], int64[:], int64[:])", cache=True, nogil=True)
 def _unroll(counts: Any, parent: Any, counter: Any) -> None:
     at = 0
@@ -100,9 +108,10 @@ def is_even(addresses: npt.NDArray[np.int64], step: int) -> bool:
 def begins_of_pieces(domain: Domain, starts: Values, outer: int) -> npt.NDArray[np.int64] | None:
     """Starts of the pieces that an inner loop walks, of `outer` entries those that have one, if they follow each other.
 
-    `starts`: values in the iterations of the loop around it. O(iterations).
+    `starts`: values in the iterations of the loop around it. None also for a part that begins in the middle of a piece.
+    O(iterations).
     """
-    if domain.parent is None or not starts.all_known or starts.data.ndim == 0:
+    if domain.parent is None or not starts.all_known or starts.data.ndim == 0 or domain.counter[:1].any():
         return None
     counts = np.bincount(domain.parent, minlength=outer)
     busy = counts > 0
@@ -198,6 +207,10 @@ class Room:
     def give_back(self, *arrays: npt.NDArray[Any]) -> None:
         """Count arrays that were taken and are not kept any more."""
         self._taken -= sum(array.nbytes for array in arrays if array.ndim and array.base is None)
+
+    def forget(self) -> None:
+        """Count from nothing again: what was taken is there no more."""
+        self._taken = 0
 
     def _why(self, loop: int, size: float, needed: int) -> str:
         place = self.levels.nest.loops[loop].place

@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from tracecut.ir.llvm import int_bits
+from tracecut.support.lazy_kernels import compiled
 
 from .memory import DTYPES
 
 Bools = npt.NDArray[np.bool_]
+MASKS = "Array(boolean, 1, 'A', True)"  # Numba's word for those that are one number, or cannot be written
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,11 @@ class Values:
         known = self.known[index] if isinstance(self.known, np.ndarray) and self.known.ndim else self.known
         return Values(self.data[index] if self.data.ndim else self.data, known)
 
+    def part(self, low: int, high: int) -> Values:
+        """The entries [low, high), without copying them; what is one for all stays so."""
+        known = self.known[low:high] if isinstance(self.known, np.ndarray) and self.known.ndim else self.known
+        return Values(self.data[low:high] if self.data.ndim else self.data, known)
+
 
 UNKNOWN = Values(np.zeros((), np.int64), np.bool_(False))
 
@@ -50,19 +57,17 @@ def _wrap(data: npt.NDArray[Any], type: str) -> npt.NDArray[Any]:
     bits = int_bits(type)
     if bits is None or bits >= 64:
         return data
-    low = np.asarray(data & ((1 << bits) - 1))
-    sign = 1 << (bits - 1)
-    low ^= sign  # in place: long vectors are not made three times
-    low -= sign
+    low = np.asarray(data << (64 - bits))
+    low >>= 64 - bits  # in place: long vectors are not made twice
     return low
 
 
 def _unsigned(data: npt.NDArray[Any], type: str) -> npt.NDArray[Any]:
     bits = int_bits(type) or 64
+    if bits >= 64 and np.ndim(data):
+        return data.astype(np.int64, copy=False).view(np.uint64)
     if bits >= 64:
-        return (
-            data.astype(np.int64).view(np.uint64) if np.ndim(data) else np.asarray(int(data) & (2**64 - 1), np.uint64)
-        )
+        return np.asarray(int(data) & (2**64 - 1), np.uint64)
     return data & ((1 << bits) - 1)
 
 
@@ -182,3 +187,14 @@ def arithmetic(opcode: str, type: str, a: Any, b: Any, known: Any) -> Values:
         quotient = np.where(safe == -1, -a, floor + up)
         return Values(_wrap(a - quotient * safe if opcode == "srem" else quotient, type), known)
     return UNKNOWN
+
+
+@compiled(f"boolean(Array(int64, 1, 'A', True), {MASKS}, {MASKS}, int64, int64, boolean[::1])", cache=True, nogil=True)
+def runs_inside(data: Any, known: Any, mask: Any, low: int, high: int, runs: Any) -> bool:
+    """Set where a number is known, may be asked for (`mask`), and lies in [low, high]. Returns whether each that may be
+    asked for is known. One pass."""
+    told = True
+    for i in range(data.size):
+        runs[i] = mask[i] and known[i] and low <= data[i] <= high
+        told = told and (known[i] or not mask[i])
+    return told
