@@ -25,7 +25,7 @@ from .evaluation.evaluate import Evaluation
 from .evaluation.iteration_domains import counter_ranges
 from .evaluation.masked_arithmetic import Bools, runs_inside
 from .evaluation.memory import DTYPES, Memory, Object
-from .probe_addresses import sample
+from .probe_addresses import ends_inside, sample
 
 NO_RANGE = (0, -1)
 
@@ -216,7 +216,7 @@ class Accesses:
             first, last = form.range(ranges)
             low, high = first - item.base, last - item.base + length
             exact = low >= 0 and high <= item.size
-            if exact or self._stays(site, chosen, item):
+            if exact or self._stays(site, chosen, item, form):
                 return Access(site, item, form, max(0, low), min(item.size, high), exact, chosen)
         elif self._stays(site, chosen, item):
             return Access(site, item, None, 0, item.size, False, chosen)
@@ -245,11 +245,11 @@ class Accesses:
         length = int(found.data) if found.data.ndim == 0 and found.all_known else -1
         return length if length >= 0 else None
 
-    def _stays(self, site: Site, chosen: Mapping[Expr, Expr], item: Object) -> bool:
+    def _stays(self, site: Site, chosen: Mapping[Expr, Expr], item: Object, form: Linear | None = None) -> bool:
         """Whether no address of a site lies in another object than `item`.
 
         An address outside of all objects is computed but not accessed: a branch that is not understood prevents the
-        access. Where pointers come from memory there is no such excuse.
+        access. Where pointers come from memory there is no such excuse. `form`: of the address, if it is linear.
         """
         address = substituted(site.address, chosen, self.nest.pool)
         domain = self.evaluation.domain(site.loop)
@@ -257,6 +257,8 @@ class Accesses:
             return False
         if domain is None:
             return not address.has("any", "state", "choice")
+        if form is not None and ends_inside(self.evaluation, site.loop, form, item):
+            return True
         found = self.evaluation.at(address, site.loop)
         runs = np.broadcast_to(self.mask(site) & self._picked(site, chosen), domain.size)
         data, known = np.broadcast_to(found.data, domain.size), np.broadcast_to(found.known, domain.size)
@@ -284,9 +286,7 @@ class Accesses:
         if atom.kind == "counter" and found.data.ndim and found.all_known:
             domain = self.evaluation.domain(atom.data[0])
             assert domain is not None
-            if domain.size == 0:
-                return NO_RANGE
-            return int(domain.counter.min()), int(domain.counter.max())
+            return (int(domain.counter.min()), int(domain.counter.max())) if domain.size else NO_RANGE
         if found.data.dtype.kind not in "iu":
             return None
         domain = self.evaluation.domain(site.loop)

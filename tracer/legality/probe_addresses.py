@@ -1,4 +1,5 @@
-"""One address that a site touches: enough to tell which object it lies in, since no access leaves its object."""
+"""A few addresses of a site: enough to tell which object it lies in, since no access leaves its object; or the ends of
+all walks, where the iterations of a loop walk through memory."""
 
 from __future__ import annotations
 
@@ -12,6 +13,9 @@ from tracecut.tracer.loops.linear_forms import Linear
 
 from .evaluation.evaluate import Evaluation
 from .evaluation.masked_arithmetic import Bools
+from .evaluation.memory import Object
+
+MOST = 1 << 62  # bytes of a walk, below which nothing wraps
 
 
 def sample(evaluation: Evaluation, site: Site, form: Linear, mask: Bools | np.bool_) -> int | None:
@@ -30,6 +34,33 @@ def sample(evaluation: Evaluation, site: Site, form: Linear, mask: Bools | np.bo
         better = _sample_at(evaluation, site, form, places[:: max(1, places.size // 64)], np.bool_(True))
         found = better if better is not None else found
     return found
+
+
+def ends_inside(evaluation: Evaluation, loop: int, form: Linear, item: Object) -> bool:
+    """Whether an address lies in an object at both ends of every walk of an inner loop, and so all the way.
+
+    `form`: of the address. False also where that does not follow from the numbers of the loop around it alone.
+    O(entries of the loop).
+    """
+    domain, parent = evaluation.domain(loop), evaluation.nest.loops[loop].parent
+    outer = None if parent is None else evaluation.domain(parent)
+    if domain is None or domain.counts is None or parent is None or outer is None or not domain.size:
+        return False
+    step, counts = 0, domain.in_each(outer.size)
+    first = np.full(outer.size, wrapped(form.const), np.int64)
+    for atom, factor in form.terms.items():
+        if atom.kind == "counter" and atom.data[0] == loop:
+            step = factor
+            continue
+        level, values = evaluation.evaluated(atom)
+        above = level is None or level in evaluation.levels.above(parent)
+        if not above or not values.all_known or values.data.dtype.kind not in "iu":
+            return False
+        first = first + wrapped(factor) * np.asarray(evaluation.at(atom, parent).data, np.int64)
+    if abs(step) * int(counts.max()) >= MOST:
+        return False
+    ends = first[counts > 0], (first + step * (counts - 1))[counts > 0]
+    return all(item.base <= int(end.min()) and int(end.max()) < item.end for end in ends)
 
 
 def _first_sample(evaluation: Evaluation, site: Site, form: Linear) -> int | None:

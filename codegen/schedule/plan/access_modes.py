@@ -142,7 +142,7 @@ def _covered(
     if outer is None or inner is None or inner.parent is None or not first.all_known:
         return None
     begins = np.broadcast_to(first.data, outer.size)
-    counts = np.bincount(inner.parent, minlength=outer.size)
+    counts = inner.in_each(outer.size)
     found = piece_lengths(facts.accesses, region, loop, start, end)
     if found is None:
         return None
@@ -170,7 +170,7 @@ def piece_lengths(
     if outer is None or inner is None or inner.parent is None:
         return None
     if end is None:
-        return np.bincount(inner.parent, minlength=outer.size).astype(np.int64)
+        return inner.in_each(outer.size)
     first, last = (evaluation.at(node, region) for node in (start, end))
     if not (first.all_known and last.all_known):
         return None

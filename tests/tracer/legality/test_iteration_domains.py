@@ -15,9 +15,11 @@ from tracecut.ir.loops.path_conditions import ALWAYS
 from tracecut.tracer.legality.evaluation.evaluate import Evaluation
 from tracecut.tracer.legality.evaluation.iteration_domains import inner_domain, is_even, mere_steps, pieces
 from tracecut.tracer.legality.evaluation.masked_arithmetic import runs_inside
-from tracecut.tracer.legality.evaluation.memory import MANY
+from tracecut.tracer.legality.evaluation.memory import HEAP, MANY, Object
+from tracecut.tracer.legality.probe_addresses import ends_inside
+from tracecut.tracer.loops.linear_forms import linear_form
 
-from .test_evaluate import setting
+from .test_evaluate import int32, setting
 
 pytestmark = pytest.mark.quick
 
@@ -129,3 +131,20 @@ def test_a_value_that_does_not_fit_is_unknown() -> None:
     assert tight.domain(1) is not None and not tight.too_long
     assert not np.any(tight.at(here.pool.op("add", "i64", here.pool.counter(1), here.pool.const(3)), 1).known)
     assert f"for {domain.size:,} iterations" in tight.too_long[1]
+
+
+@given(st.integers(-3, 3), st.integers(-40, 200), st.integers(0, 60), st.booleans())
+def test_ends_of_walks_stand_for_what_lies_between(step: int, base: int, size: int, following: bool) -> None:
+    """What is inside by the ends of each walk is inside at each step."""
+    here = setting(following=following)
+    pool, evaluation = here.pool, here.evaluation()
+    start = int32(pool, "%begin", 0x1000, pool.counter(0))
+    walk = pool.op("mul", "i64", pool.counter(1), pool.const(4 * step))
+    wide = pool.op("mul", "i64", pool.make("cast", ("sext", "i32", "i64"), (start,)), pool.const(8))
+    address = pool.op("add", "i64", pool.op("add", "i64", wide, walk), pool.const(40))
+    form, item = linear_form(address, here.lives), Object(base, size, HEAP)
+    numbers = evaluation.at(address, 1).data
+    assert ends_inside(evaluation, 1, form, item) == bool(np.all((numbers >= base) & (numbers < base + size)))
+    inner = pool.op("add", "i64", address, pool.op("and", "i64", pool.counter(1), pool.const(1)))
+    assert not ends_inside(evaluation, 1, linear_form(inner, here.lives), item)  # not by the loop around alone
+    assert not ends_inside(evaluation, 0, form, item)

@@ -56,7 +56,7 @@ def cut_domain(domain: Domain, exits: Sequence[Bools | np.bool_], outer: int) ->
     `exits`: for each exit, in which iterations it is taken. O(iterations · exits).
     """
     assert domain.parent is not None
-    counts = np.bincount(domain.parent, minlength=outer)
+    counts = domain.in_each(outer).copy()
     taken = np.zeros(domain.size, np.bool_)
     for found in exits:
         taken |= found

@@ -151,7 +151,7 @@ class Evaluation:
                 return None
             if left is not made:
                 self.cut.add(loop)
-                counts[low:high] = np.bincount(left.parent, minlength=high - low)
+                counts[low:high] = left.in_each(high - low)
         return inner_domain(loop, counts) if self.room.enter(loop, float(counts.sum(dtype=np.float64))) else None
 
     def _asked(self) -> Evaluation:
@@ -221,7 +221,8 @@ class Evaluation:
         if level is not None and level != loop and data.ndim:
             if level not in self.levels.above(loop) or self.domain(loop) is None:
                 return None
-            data = data[self._entered(loop, level)]
+            entered = self._entered(loop, level)
+            data = data if entered.all() else data[entered]
             if data.size == 0:
                 return None
         return int(data.min()), int(data.max())
@@ -237,9 +238,12 @@ class Evaluation:
         """Iterations of an outer loop in which an inner one runs at all."""
         key = (loop, level)
         if key not in self._busy:
-            outer = self.domain(level)
-            assert outer is not None
-            self._busy[key] = np.bincount(self.jobs(loop, level), minlength=outer.size) > 0
+            outer, inner = self.domain(level), self.domain(loop)
+            assert outer is not None and inner is not None
+            if self.nest.loops[loop].parent == level:
+                self._busy[key] = inner.in_each(outer.size) > 0
+            else:
+                self._busy[key] = np.bincount(self.jobs(loop, level), minlength=outer.size) > 0
         return self._busy[key]
 
     def rely_on(self, expr: Expr) -> None:
@@ -282,10 +286,8 @@ class Evaluation:
         trips = None if outer is None else self._trips(loop, outer)
         if outer is None or parent is None or trips is None:
             return None
-        may = self.truth(self.nest.loops[loop].reach, parent)
-        return np.where(np.broadcast_to(may, outer.size), np.broadcast_to(trips.data, outer.size), 0).astype(
-            np.int64, copy=False
-        )
+        may = np.broadcast_to(self.truth(self.nest.loops[loop].reach, parent), outer.size)
+        return np.where(may, np.broadcast_to(trips.data, outer.size), 0).astype(np.int64, copy=False)
 
     def root_size(self) -> int | None:
         """How often the outermost loop runs if nothing leaves it early, None when not known. Takes no memory."""

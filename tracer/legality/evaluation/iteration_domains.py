@@ -31,12 +31,19 @@ class Domain:
         loop: its id. `size`: iterations in all.
         parent: entry of the enclosing domain that each iteration belongs to (int64), None for the root.
         counter: iteration number of each entry (int64).
+        counts: iterations in each entry of the enclosing domain (int64), each from number 0 on; None where not known.
     """
 
     loop: int
     size: int
     parent: npt.NDArray[np.int64] | None
     counter: npt.NDArray[np.int64]
+    counts: npt.NDArray[np.int64] | None = None
+
+    def in_each(self, outer: int) -> npt.NDArray[np.int64]:
+        """Iterations in each of the `outer` entries of the enclosing domain."""
+        assert self.parent is not None
+        return np.bincount(self.parent, minlength=outer) if self.counts is None else self.counts
 
 
 class Domains(Protocol):
@@ -70,18 +77,19 @@ def steps_around(nest: Nest, region: int) -> frozenset[int]:
 
 def inner_domain(loop: int, counts: npt.NDArray[np.int64]) -> Domain:
     """Iterations of a loop that runs so often in each entry of the domain around it."""
-    size = int(counts.sum())
+    size, counts = int(counts.sum()), counts.view()
+    counts.flags.writeable = False  # others read it
     if counts.size == 1:
-        return Domain(loop, size, np.zeros(size, np.int64), np.arange(size, dtype=np.int64))
+        return Domain(loop, size, np.zeros(size, np.int64), np.arange(size, dtype=np.int64), counts)
     if size >= MANY:
         parent, counter = np.empty(size, np.int64), np.empty(size, np.int64)
         _unroll(counts, parent, counter)
-        return Domain(loop, size, parent, counter)
+        return Domain(loop, size, parent, counter, counts)
     parent = np.repeat(np.arange(counts.size, dtype=np.int64), counts)
     starts = np.cumsum(counts) - counts
     counter = np.arange(size, dtype=np.int64)
     counter -= np.repeat(starts, counts)
-    return Domain(loop, size, parent, counter)
+    return Domain(loop, size, parent, counter, counts)
 
 
 def pieces(counts: npt.NDArray[np.int64], most: int) -> Iterator[tuple[int, int]]:
@@ -91,7 +99,7 @@ def pieces(counts: npt.NDArray[np.int64], most: int) -> Iterator[tuple[int, int]
     yield from pairwise(np.unique(np.concatenate([[0], bounds, [counts.size]])).tolist())
 
 
-@compiled("void(int64[:], int64[:], int64[:])", cache=True, nogil=True)
+@compiled("void(Array(int64, 1, 'A', True), int64[:], int64[:])", cache=True, nogil=True)
 def _unroll(counts: Any, parent: Any, counter: Any) -> None:
     at = 0
     for outer in range(counts.size):
@@ -113,7 +121,7 @@ def begins_of_pieces(domain: Domain, starts: Values, outer: int) -> npt.NDArray[
     """
     if domain.parent is None or not starts.all_known or starts.data.ndim == 0 or domain.counter[:1].any():
         return None
-    counts = np.bincount(domain.parent, minlength=outer)
+    counts = domain.in_each(outer)
     busy = counts > 0
     begins, lengths = starts.data[busy], counts[busy]
     return begins if bool(np.all(begins[1:] == begins[:-1] + lengths[:-1])) else None
