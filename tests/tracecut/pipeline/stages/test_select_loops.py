@@ -118,3 +118,44 @@ def test_a_region_can_be_asked_for(tmp_path: Path) -> None:
 def test_a_region_that_is_no_loop_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"program\.c:3"):
         chosen(tmp_path, "program.c:3")
+
+
+ENDED = """
+#include <stdlib.h>
+typedef struct { int index; double value; } Node;
+int main(void) {
+    int n = 3000;
+    Node **rows = malloc(n * sizeof *rows);
+    double *x = calloc(n, 8), *y = calloc(n, 8);
+    for (int i = 0; i < n; i++) {
+        rows[i] = calloc(9, sizeof(Node));
+        for (int j = 0; j < 8; j++)
+            rows[i][j].index = i * 7 % n;
+        rows[i][8].index = -1;
+    }
+    for (int t = 0; t < 50; t++)
+        for (int i = 0; i < n; i++) { // rows
+            double sum = 0;
+            for (Node *p = rows[i]; p->index != -1; p++) // ends
+                sum += x[p->index] * p->value;
+            y[i] += sum;
+        }
+    return y[n / 2] > 1;
+}
+"""
+
+
+def test_a_row_that_ends_by_what_stands_in_it_is_named(tmp_path: Path) -> None:
+    """Not the pointer to it, which is no obstacle."""
+    source = tmp_path / "program.c"
+    source.write_text(ENDED)
+    settings = Settings((str(source),), output=tmp_path / "out")
+    compiled = compile_program(settings, tmp_path)
+    (tmp_path / "trace").mkdir()
+    traced = trace_program(settings, compiled.analysis, compiled.native, tmp_path / "trace")
+    assert not isinstance(traced, str), traced
+    hot = choose_loops(settings, compiled.analysis, traced.profile)[0]
+    assert not hot.captured and hot.verdict is not None
+    assert hot.verdict[1].startswith("the loop in it has an exit test that depends on what it computes")
+    lines = {mark: number for number, line in enumerate(ENDED.splitlines(), 1) for mark in [line.split("// ")[-1]]}
+    assert [place.line for place in hot.verdict[2]] == [lines["ends"]]
