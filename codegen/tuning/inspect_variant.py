@@ -87,10 +87,13 @@ def inspect_variant(found: Captured, scope: int, exits: tuple[str, ...], wanted:
 
 
 def _flat(
-    found: Captured, units: Mapping[str, int] | None = None, together: frozenset[frozenset[str]] = frozenset()
+    found: Captured,
+    units: Mapping[str, int] | None = None,
+    together: frozenset[frozenset[str]] = frozenset(),
+    unused: frozenset[str] = frozenset(),
 ) -> tuple[Analysis, tuple[RowTable, ...]]:
     functions = frozenset({found.analysis.view_of(found.region).function.name})
-    return found.analysis.flattened(functions, units, together)
+    return found.analysis.flattened(functions, units, together, unused)
 
 
 def _flattened(
@@ -107,11 +110,12 @@ def _flattened(
     if refused is not None:
         raise UnsupportedError(f"the loop {refused.says} ({refused.places[0].told})")
     rows = FlatScope(nest, tuple(row_tables(nest, known)), memory, numbers, single, steps)
+    unused = rows.unused()
     try:
         try:
-            flat, rows, arenas = _copied(found, scope, exits, rows, fill)
+            flat, rows, arenas = _copied(found, scope, exits, rows, fill, unused)
         except SharedRowsError:
-            flat, rows, arenas = _copied(found, scope, exits, rows, fill, common_rows(rows))
+            flat, rows, arenas = _copied(found, scope, exits, rows, fill, unused, common_rows(rows.without(unused)))
     except UnsupportedError as error:
         loads = {name for table in rows.tables for name in table.loads}
         place = next(site.place for site in rows.nest.sites if site.key in loads)
@@ -131,12 +135,13 @@ def _copied(
     exits: tuple[str, ...],
     rows: FlatScope,
     fill: Fill,
+    unused: frozenset[str],
     together: frozenset[frozenset[str]] = frozenset(),
 ) -> tuple[Analysis, FlatScope, Flattened]:
-    """The flattened program, its scope, and what its tables lead to. `together`: see `flatten_rows`."""
+    """The flattened program, its scope, and what its tables lead to. `unused`, `together`: see `flatten_rows`."""
 
     def described(units: Mapping[str, int] | None) -> tuple[Analysis, FlatScope]:
-        flat, known = _flat(found, units, together)
+        flat, known = _flat(found, units, together, unused)
         nest = from_json(to_json(flat.nest(scope, exits)))
         return flat, replace(rows, nest=nest, tables=tuple(row_tables(nest, known)))
 

@@ -46,6 +46,37 @@ def test_tables_that_lead_to_common_rows_are_one(inspected: Catalogue, mark: str
     item.schedule(item.random(1))
 
 
+@pytest.mark.parametrize(("mark", "part"), [("searched", 1), ("searched_behind", 20), ("searched_in_moving", 1)])
+def test_rows_of_what_a_search_finds_are_any_of_their_table(inspected: Catalogue, mark: str, part: int) -> None:
+    """All pointers that come in question are guarded: in another run one of them may lead nowhere."""
+    item = inspected("picked")[mark]
+    assert not isinstance(item, str), item
+    accesses = item.inspection.accesses
+    assert item.verdict == "reduction" and (item.scope == item.region) == (mark == "searched_in_moving")
+    ((arena, columns),) = accesses.memory.rows.columns.items()
+    table = columns[0][1]
+    number = item.guarded[1].index(accesses.memory.rows.numbers[table])
+    ranges = [(load.offset, load.count) for load in item.guarded[0].loads if load.object == number]
+    assert (0, table.size // 8 // part) in ranges, arena
+    item.schedule(item.random(1))
+
+
+@pytest.mark.parametrize(("mark", "tables"), [("never", 1), ("once_more", 2)])
+def test_tables_of_which_no_row_is_reached_stay_as_they_are(inspected: Catalogue, mark: str, tables: int) -> None:
+    """But not those of which a later sweep reaches some."""
+    item = inspected("picked")[mark]
+    assert not isinstance(item, str), item
+    assert item.verdict == "reduction" and len(item.inspection.accesses.memory.rows.arenas) == tables
+    item.schedule(item.random(1))
+
+
+def test_an_element_may_be_updated_twice(inspected: Catalogue) -> None:
+    item = inspected("picked")["twice"]
+    assert not isinstance(item, str), item
+    assert item.verdict == "reduction"
+    item.schedule(item.random(1))
+
+
 @pytest.mark.parametrize("mark", ["missing", "of_data"])
 def test_data_are_asked_where_a_pointer_leads_nowhere_without_them(inspected: Catalogue, mark: str) -> None:
     item = inspected("picked")[mark]
@@ -73,10 +104,13 @@ def test_the_checker_wants_them_to_be_reached_by_their_own_pointers(inspected: C
 
 REFUSED = {
     "missing_now": "it is not known which memory is read at",
-    "moving_in_rows": "pointers to rows are read as something else at",
+    "moving_in_rows": "it is not known which rows behind pointers are reached at",
     "one_and_the_same": "both touch @tc.rows",
     "two_tables": "it is not known which memory is read at",
     "changing_table": "it is not known which memory is read at",
+    "searched_with_holes": "it is not known which memory is read at",
+    "searched_and_written": "it is not known which element is written: its index is a value that a loop leaves behind",
+    "twice_and_seen": "both touch",
     "shared_rows": "both touch @tc.rows0, byte",
 }
 
@@ -85,4 +119,4 @@ REFUSED = {
 def test_why_others_are_not(inspected: Catalogue, mark: str, why: str) -> None:
     item = inspected("picked")[mark]
     said = item if isinstance(item, str) else item.inspection.verdicts[item.region].reason
-    assert why in said and (isinstance(item, str) or item.verdict == "ordered")
+    assert why in said and (isinstance(item, str) or not item.inspection.verdicts[item.region].movable)

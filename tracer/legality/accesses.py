@@ -388,7 +388,7 @@ class Accesses:
 
     def stays_beside(self, access: Access, low: int, step: int, width: int) -> bool:
         """Whether an access stays in other fields of the records than a load `step` bytes apart."""
-        if access.form is None or access.object is None or step == 0 or not access.width:
+        if access.form is None or access.object is None or not access.width:
             return False
         shared = step
         for factor in access.form.terms.values():

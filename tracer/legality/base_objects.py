@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from tracecut.ir.loops.expressions import Expr, pointer_roots
 from tracecut.ir.loops.nest import Nest
+from tracecut.tracer.loops.row_numbers import BEHIND
 
 from .evaluation.evaluate import Evaluation
 from .evaluation.memory import STACK, Object
@@ -24,11 +25,15 @@ def object_of_base(evaluation: Evaluation, address: Expr) -> Object | None:
     It is not where a pointer may lie outside of its object (`Nest.loose`), where it may be the end of the object in
     front, and where it is loaded from other places in other iterations. Nor where it lies in one object and another one
     begins less than `RECORD` bytes behind it: programs that count from 1 let `x - 1` stand for an array, which C does
-    not allow. O(nodes of the address).
+    not allow. Numbers in the places of row pointers lie in the copy of their table. O(nodes of the address).
     """
     items = {_home(evaluation, root) for root in pointer_roots(address)}
     item = items.pop() if len(items) == 1 else None
-    return item if item is not None and is_whole(evaluation.nest, address, item) else None
+    if item is None or not is_whole(evaluation.nest, address, item):
+        return None
+    copies = evaluation.memory.rows.numbers
+    behind = copies and any(node.kind == "live" and str(node.data[0]).startswith(BEHIND) for node in address.args)
+    return copies.get(item) if behind else item
 
 
 def is_whole(nest: Nest, address: Expr, item: Object) -> bool:

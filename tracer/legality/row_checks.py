@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from tracecut.ir.loops.expressions import walk_all
+from tracecut.ir.loops.expressions import Expr, walk_all
 from tracecut.support.errors import UnsupportedError
 from tracecut.support.lazy_kernels import compiled
 
 from .accesses import Access, Accesses
-from .row_columns import Vector
+from .evaluation.memory import Object
+from .row_columns import Vector, places_of
 
 CHUNK = 1 << 12  # rows
 GRAIN = 16  # bytes; every row of an arena begins at a multiple of them
@@ -105,6 +106,61 @@ def check_written_rows(accesses: Accesses, regions: Iterable[int]) -> None:
             raise UnsupportedError(f"rows behind pointers are written, and {where}")
 
 
+def number_places(accesses: Accesses, node: Expr) -> tuple[Object, Vector] | None:
+    """(copy of a table, offsets) that the load of a number may read; None where that is not known.
+
+    Where its address is not known in some iteration, all of the table that it may be (`places_of`).
+    """
+    evaluation = accesses.evaluation
+    level, found = evaluation.evaluated(node.args[0])
+    runs = evaluation.may_load(str(node.data[0]), level)
+    addresses = np.ravel(found.data).astype(np.int64, copy=False)
+    if not np.all(found.known | ~runs):
+        try:
+            addresses = places_of(evaluation, node.args[0])
+        except UnsupportedError:
+            return None
+    elif not np.all(runs):
+        addresses = addresses[np.broadcast_to(runs, addresses.shape)]
+    item = accesses.memory.find(int(addresses[0])) if addresses.size else None
+    if item is None or addresses.min() < item.base or addresses.max() + 8 > item.end:
+        return None
+    return item, addresses - item.base
+
+
+def guarded_places(accesses: Accesses, node: Expr) -> tuple[Object, int, int, int, int] | None:
+    """As `Accesses.touched`; of a number whose place is not known in some iteration, all places that it may have."""
+    if node.data[0] not in accesses.memory.rows.loads:
+        return accesses.touched(node)
+    level, found = accesses.evaluation.evaluated(node.args[0])
+    if np.all(found.known | ~accesses.evaluation.may_load(str(node.data[0]), level)):
+        return accesses.touched(node)
+    places = number_places(accesses, node)
+    if places is None:
+        return accesses.touched(node)
+    offsets = np.sort(places[1])
+    low, high = int(offsets[0]), int(offsets[-1])
+    return places[0], low, high + 8, int(np.gcd.reduce(offsets - low)), 8
+
+
+def _lead_to_rows(accesses: Accesses, access: Access) -> bool:
+    """Whether all numbers that an access may read to find its row are there, and each leads to some row."""
+    rows = accesses.memory.rows
+    assert access.object is not None
+    filled: dict[Object, npt.NDArray[np.bool_]] = {}
+    for _, item, offsets in rows.columns[access.object.name]:
+        filled.setdefault(rows.numbers[item], np.zeros(item.size, np.bool_))[offsets] = True
+    numbers = [node for node in access.site.address.loads() if node.data[0] in rows.loads]
+    for node in numbers:
+        places = number_places(accesses, node)
+        if places is None or places[0] not in filled or not filled[places[0]][places[1]].all():
+            return False
+        found, readable = accesses.memory.gather(places[0].base + places[1], "i64")
+        if not np.all(readable & (found != 0)):
+            return False
+    return bool(numbers)
+
+
 def _check_inside(accesses: Accesses, access: Access, first: int) -> None:
     """Refuse an access that a pointer to no object leads to. `first`: byte at which the first row begins."""
     found = accesses.addresses(access) if access.low < first else None
@@ -112,5 +168,7 @@ def _check_inside(accesses: Accesses, access: Access, first: int) -> None:
     lowest = (
         access.low if found is None else int(found[0][found[1]].min(initial=access.object.end)) - access.object.base
     )
-    if lowest < first:
+    if found is None and lowest < first and not _lead_to_rows(accesses, access):
+        raise UnsupportedError(f"it is not known which rows behind pointers are reached at {access.site.place.told}")
+    if found is not None and lowest < first:
         raise UnsupportedError(f"rows in memory that is not known are reached at {access.site.place.told}")

@@ -21,13 +21,19 @@ from tracecut.tracer.loops.flatten_rows import RowTable
 from tracecut.tracer.loops.linear_forms import linear_form
 from tracecut.tracer.loops.row_numbers import BEHIND
 
+from .base_objects import object_of_base
 from .evaluation.condition_values import condition_loads
 from .evaluation.evaluate import Evaluation
 from .evaluation.masked_arithmetic import UNKNOWN, Values
 from .evaluation.memory import Memory, Object, Table
+from .lattices import lattice_of
 
 Vector = npt.NDArray[np.int64]
 UNSEEN = -2  # row of a place of a table that was not looked at
+
+
+class UnusedRowsError(UnsupportedError):
+    """No pointer of a table is loaded: what would load one never runs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +126,15 @@ class FlatScope:
         """Places of the objects that these lead to, as of `in_order`."""
         return in_order(self.columns(table), len(self.known))
 
+    def unused(self) -> frozenset[str]:
+        """The loads of tables of which none ever runs."""
+        found = (table for table in self.loads if isinstance(self._columns[table], UnusedRowsError))
+        return frozenset(name for table in found for name in table.loads)
+
+    def without(self, loads: frozenset[str]) -> FlatScope:
+        """The scope without the tables of some loads."""
+        return replace(self, tables=tuple(table for table in self.tables if loads.isdisjoint(table.loads)))
+
     @cached_property
     def _columns(self) -> dict[RowTable, list[Column] | UnsupportedError]:
         """Looked for once: with what is evaluated for them, which is not kept. O(pointers log objects)."""
@@ -137,22 +152,23 @@ def columns_of(evaluations: Sequence[Evaluation], known: Table, loads: Sequence[
     """The pointers that each load reads over the whole nest; loads that read the same ones share their vectors.
 
     Loads that never run have none. `evaluations`: the first one that knows where pointers are loaded from is asked
-    (`_evaluations`). Raises UnsupportedError where none does.
+    (`_evaluations`). Raises UnsupportedError where none does, UnusedRowsError where none of the loads ever runs.
     """
     found: list[Column] = []
     slots: dict[Object, Slots] = {}
     for node in loads:
         for evaluation in evaluations:
+            last = evaluation is evaluations[-1]
             try:
-                column = _column(evaluation, known, node, found, slots)
+                column = _column(evaluation, known, node, found, slots, anywhere=last)
             except UnsupportedError:
-                if evaluation is evaluations[-1]:
+                if last:
                     raise
                 continue
             found += [] if column is None else [column]
             break
     if not found:
-        raise UnsupportedError("it is not known where pointers to rows are loaded from")
+        raise UnusedRowsError("it is not known where pointers to rows are loaded from")
     return found
 
 
@@ -162,8 +178,14 @@ def different(columns: Sequence[Column]) -> list[Column]:
 
 
 def _column(
-    evaluation: Evaluation, known: Table, node: Expr, others: Sequence[Column], slots: dict[Object, Slots]
+    evaluation: Evaluation,
+    known: Table,
+    node: Expr,
+    others: Sequence[Column],
+    slots: dict[Object, Slots],
+    anywhere: bool,
 ) -> Column | None:
+    """`anywhere`: whether all of a table counts where it is not known which pointers of it are loaded."""
     memory, name = evaluation.memory, str(node.data[0])
     level, found = evaluation.evaluated(node.args[0])
     addresses = reach = np.ravel(found.data).astype(np.int64, copy=False)
@@ -171,11 +193,14 @@ def _column(
     if not np.any(runs):
         return None
     if not np.all(found.known | ~runs):
-        raise UnsupportedError("it is not known where pointers to rows are loaded from")
-    if not np.all(found.known):
-        reach = addresses[np.broadcast_to(found.known, addresses.shape)]
-    if not np.all(runs):
-        addresses = addresses[np.broadcast_to(runs, addresses.shape)]
+        if not anywhere:
+            raise UnsupportedError("it is not known where pointers to rows are loaded from")
+        addresses = reach = places_of(evaluation, node.args[0])
+    else:
+        if not np.all(found.known):
+            reach = addresses[np.broadcast_to(found.known, addresses.shape)]
+        if not np.all(runs):
+            addresses = addresses[np.broadcast_to(runs, addresses.shape)]
     if not addresses.size or not reach.size:
         return None
     item = memory.find(int(addresses[0]))
@@ -196,6 +221,21 @@ def _column(
         if other.pointers.size == pointers.size and _all_lie_in(known, pointers, other.rows):
             return Column(name, item, offsets, pointers, other.rows, reach)
     return Column(name, item, offsets, pointers, _rows_of(known, pointers), reach)
+
+
+def places_of(evaluation: Evaluation, address: Expr) -> Vector:
+    """Where in its table a pointer may be loaded from whose place only the iteration itself finds, by a search, say.
+
+    Addresses, all that come in question. Raises UnsupportedError where it is not known in which table, or where they
+    may lie across each other.
+    """
+    item, lattice = object_of_base(evaluation, address), lattice_of(evaluation, address)
+    if item is None or lattice.step % 8:
+        raise UnsupportedError("it is not known where pointers to rows are loaded from")
+    if not lattice.step:
+        return np.array([lattice.start], np.int64)
+    first = item.base + (lattice.start - item.base) % lattice.step
+    return np.arange(first, item.end - 7, lattice.step, dtype=np.int64)
 
 
 def _read(memory: Memory, addresses: Vector) -> Vector:

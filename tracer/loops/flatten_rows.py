@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from tracecut.ir.llvm import Instruction, Module
 from tracecut.ir.llvm.def_use import FunctionView
 from tracecut.ir.llvm.substitute import alignment
-from tracecut.ir.loops.expressions import Expr
+from tracecut.ir.loops.expressions import Expr, pointer_roots
 from tracecut.ir.loops.nest import Nest
 
 from .linear_forms import linear_form
@@ -57,17 +57,19 @@ def flatten_rows(
     views: Iterable[tuple[FunctionView, list[Nest]]],
     units: Mapping[str, int] | None = None,
     together: Collection[frozenset[str]] = (),
+    unused: Collection[str] = (),
 ) -> tuple[Module, tuple[RowTable, ...]]:
     """The module in this form, and its tables; none where nothing of it is such a pointer.
 
     `views`: functions to look at, and their outermost loops. `units`: arena → bytes that its numbers count, multiples
     of those that its text asks for (`row_records.py`). `together`: loads of numbers that are of one table, for their
-    pointers lead to common rows (`row_arenas.common_rows`). O(instructions).
+    pointers lead to common rows (`row_arenas.common_rows`). unused: loads that never run, whose tables stay as they
+    are. O(instructions).
     """
     found: list[RowTable] = []
     rows: list[tuple[FunctionView, list[RowTable]]] = []
     for view, nests in views:
-        tables = _Rows(view, nests).tables(len(found), together)
+        tables = _Rows(view, nests).tables(len(found), together, unused)
         rows.append((view, [replace(table, unit=(units or {}).get(table.arena, table.unit)) for table in tables]))
         found += rows[-1][1]
     flat = module.copy() if found else module
@@ -132,7 +134,9 @@ class _Rows:
         self.written: set[str] = set()
         self.pairs: list[tuple[str, str]] = []
 
-    def tables(self, first: int, together: Collection[frozenset[str]] = ()) -> list[RowTable]:
+    def tables(
+        self, first: int, together: Collection[frozenset[str]] = (), unused: Collection[str] = ()
+    ) -> list[RowTable]:
         nodes = self._varying()
         if not nodes:
             return []
@@ -152,6 +156,8 @@ class _Rows:
             members.setdefault(self._find(name), []).append(name)
         found: list[RowTable] = []
         for root, names in members.items():
+            if any(name + ROW in unused for name in names):
+                continue
             unit = math.gcd(*(units.get(name, 0) for name in names))
             if nodes.keys() & set(names) and not self.refused & set(names):  # not of those that are only measured
                 pairs = tuple((a + ROW, b + ROW) for a, b in self.pairs if self._find(a) == root and a != b)
@@ -170,9 +176,9 @@ class _Rows:
             handed = {site.address for site in nest.sites if site.key.startswith("call:")}  # to who knows what
             for root in [*(site.address for site in nest.sites), *_trips(nest)]:
                 for node in root.walk():
-                    varies = node.kind == "load" and node.data[1] == "ptr" and node.has("counter")
+                    varies = node.kind == "load" and node.data[1] == "ptr" and node.has("counter", "opaque", "any")
                     whole = node is root and root in handed
-                    if varies and not whole and not node.has("opaque", "any", "state"):
+                    if varies and not whole and not node.has("state") and _is_of_table(node.args[0]):
                         found[str(node.data[0])] = node
         simple = (name for name in found if self._is_plain_load(name))
         return {name: found[name] for name in simple}
@@ -305,6 +311,14 @@ class _Rows:
 
 def _trips(nest: Nest) -> list[Expr]:
     return [info.trip for info in nest.loops.values() if info.trip is not None]
+
+
+def _is_of_table(address: Expr) -> bool:
+    """Whether it is known which table a pointer is loaded from, if not from where in it: what a search finds, say."""
+    if not address.has("opaque", "any"):
+        return True
+    roots = pointer_roots(address)
+    return len(roots) == 1 and roots[0].kind in ("live", "load") and not roots[0].has("opaque", "any")
 
 
 def _is_picked(pointer: Expr) -> bool:

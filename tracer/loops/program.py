@@ -85,16 +85,17 @@ class Analysis:
         functions: frozenset[str],
         units: Mapping[str, int] | None = None,
         together: frozenset[frozenset[str]] = frozenset(),
+        unused: frozenset[str] = frozenset(),
     ) -> tuple[Analysis, tuple[RowTable, ...]]:
         """The same loops, with rows behind pointers of some functions as rows of one array; and the tables of these.
 
-        It is this program where there are none. `units`, `together`: as of `flatten_rows`.
+        It is this program where there are none. `units`, `together`, `unused`: as of `flatten_rows`.
         """
-        key = functions, frozenset((units or {}).items()), together
+        key = functions, frozenset((units or {}).items()), together, unused
         if key not in self._flattened:
             views = (self.views[name] for name in sorted(functions))
             pairs = ((view, [self.nest(n) for n, loop in view.loops.items() if loop.parent is None]) for view in views)
-            module, tables = flatten_rows(self.module, pairs, units, together)
+            module, tables = flatten_rows(self.module, pairs, units, together, unused)
             self._flattened[key] = (Analysis(module), tables) if tables else (self, ())
         return self._flattened[key]
 

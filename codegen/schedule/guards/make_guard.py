@@ -15,6 +15,7 @@ from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.legality.accesses import Accesses
 from tracecut.tracer.legality.evaluation.evaluate import Evaluation
 from tracecut.tracer.legality.evaluation.memory import Memory, Object
+from tracecut.tracer.legality.row_checks import guarded_places
 from tracecut.tracer.loops.row_numbers import BEHIND
 from tracecut.tracer.runtime.binding import Native
 from tracecut.tracer.runtime.fingerprint_key import Secret
@@ -94,7 +95,7 @@ def make_guard(accesses: Accesses, native: Native, secret: Secret) -> tuple[Guar
     for node in grounds:
         if node.kind != "load" or node.data[1] == "ptr":
             continue
-        touched = accesses.touched(node)
+        touched = guarded_places(accesses, node)
         if touched is None:
             continue
         item, low, high, step, width = touched

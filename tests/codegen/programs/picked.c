@@ -272,6 +272,154 @@ SHAPE shared_rows(void) /* two pointers lead to one row */
     show("shared_rows", seen, DATA);
 }
 
+static long **asked_points(long **keys, long **asked) /* a table to search in, its keys, and what is looked for */
+{
+    *keys = longs(DATA, 50);
+    *asked = longs(JOBS, 50);
+    for (int i = 0; i < JOBS; i++)
+        (*asked)[i] = 40 + i % 10;
+    return points(DATA);
+}
+
+SHAPE searched(void) /* the row of what a search finds, which is left early */
+{
+    int *a = ints(JOBS, DATA);
+    long *keys, *asked, **x = asked_points(&keys, &asked), *y = longs(DATA, 9);
+    for (int t = 0; t < SWEEPS; t++)
+        for (int i = 0; i < JOBS; i++) { // @searched
+            int at = -1;
+            for (int k = 0; k < DATA && at < 0; k++)
+                if (keys[k] >= asked[i])
+                    at = k;
+            at = at < 0 ? DATA - 1 : at;
+            y[a[i]] += x[at][0] ^ x[a[i]][0];
+        }
+    show("searched", y, DATA);
+}
+
+SHAPE searched_behind(void) /* by the counter that the search leaves behind */
+{
+    int *a = ints(JOBS, DATA);
+    long *keys, *asked, **x = asked_points(&keys, &asked), *y = longs(DATA, 9);
+    for (int t = 0; t < SWEEPS; t++)
+        for (int i = 0; i < JOBS; i++) { // @searched_behind
+            int at = 0;
+            while (at < DATA - 1 && keys[at] < asked[i])
+                at++;
+            y[a[i]] += x[at][0];
+        }
+    show("searched_behind", y, DATA);
+}
+
+SHAPE searched_in_moving(void) /* the rows change places between the sweeps */
+{
+    int *a = ints(JOBS, DATA);
+    long *keys, *asked, **x = asked_points(&keys, &asked), *y = longs(DATA, 9);
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int i = 0; i < JOBS; i++) { // @searched_in_moving
+            int at = -1;
+            for (int k = 0; k < DATA && at < 0; k++)
+                if (keys[k] >= asked[i])
+                    at = k;
+            at = at < 0 ? DATA - 1 : at;
+            y[a[i]] += x[at][0];
+        }
+        long *first = x[t];
+        x[t] = x[DATA - 1 - t];
+        x[DATA - 1 - t] = first;
+    }
+    show("searched_in_moving", y, DATA);
+}
+
+SHAPE searched_with_holes(void) /* whether one is found, only the iteration knows */
+{
+    int *a = ints(JOBS, DATA);
+    long *keys, *asked, **x = asked_points(&keys, &asked), *y = longs(DATA, 9);
+    keys[3] = -1;
+    x[3] = NULL;
+    for (int t = 0; t < SWEEPS; t++)
+        for (int i = 0; i < JOBS; i++) { // @searched_with_holes
+            int at = -1;
+            for (int k = 0; k < DATA && at < 0; k++)
+                if (keys[k] >= asked[i])
+                    at = k;
+            at = at < 0 ? DATA - 1 : at;
+            y[a[i]] += x[at][0];
+        }
+    show("searched_with_holes", y, DATA);
+}
+
+SHAPE searched_and_written(void)
+{
+    int *a = ints(JOBS, DATA);
+    long *keys, *asked, **x = asked_points(&keys, &asked), *seen = longs(DATA, 9);
+    for (int t = 0; t < SWEEPS; t++)
+        for (int i = 0; i < JOBS; i++) { // @searched_and_written
+            seen[a[i]]++;
+            int at = -1;
+            for (int k = 0; k < DATA && at < 0; k++)
+                if (keys[k] >= asked[i])
+                    at = k;
+            at = at < 0 ? DATA - 1 : at;
+            x[at][0] = 2 * x[at][0] - i;
+        }
+    show_points("searched_and_written", x, DATA);
+    show("searched_and_written", seen, DATA);
+}
+
+SHAPE never(int few) /* no row of one table is reached, whose pointers lead nowhere */
+{
+    int *a = ints(JOBS, DATA);
+    long **x = points(DATA), **z = calloc(JOBS, sizeof *z), *y = longs(DATA, 9);
+    for (int t = 0; t < SWEEPS; t++)
+        for (int i = 0; i < JOBS; i++) { // @never
+            y[a[i]] += x[a[i]][0];
+            if (i > few)
+                z[a[i]][0] += 3;
+        }
+    show("never", y, DATA);
+}
+
+SHAPE once_more(int few) /* not in the first sweep, but later */
+{
+    int *a = ints(JOBS, DATA);
+    long **x = points(DATA), **z = points(DATA), *y = longs(DATA, 9);
+    for (int t = 0; t < SWEEPS; t++, few -= 7)
+        for (int i = 0; i < JOBS; i++) { // @once_more
+            y[a[i]] += x[a[i]][0];
+            if (i > few)
+                z[a[i]][0] += 3;
+        }
+    show("once_more", y, DATA);
+    show_points("once_more", z, DATA);
+}
+
+SHAPE twice(void) /* the row that is read between the two might be what is added to */
+{
+    int *a = ints(JOBS, DATA);
+    long **x = points(JOBS), *y = longs(DATA, 9);
+    for (int t = 0; t < SWEEPS; t++)
+        for (int i = 0; i < JOBS; i++) { // @twice
+            y[a[i]] += x[i][0];
+            y[a[i]] -= x[a[i]][0] & 3;
+        }
+    show("twice", y, DATA);
+}
+
+SHAPE twice_and_seen(void)
+{
+    int *a = ints(JOBS, DATA);
+    long **x = points(JOBS), *y = longs(DATA, 9), *seen = longs(JOBS, 9);
+    for (int t = 0; t < SWEEPS; t++)
+        for (int i = 0; i < JOBS; i++) { // @twice_and_seen
+            y[a[i]] += x[i][0];
+            seen[i] = y[a[i]];
+            y[a[i]] -= x[a[i]][0] & 3;
+        }
+    show("twice_and_seen", y, DATA);
+    show("twice_and_seen", seen, JOBS);
+}
+
 int main(void)
 {
     computed();
@@ -292,5 +440,14 @@ int main(void)
     two_tables();
     changing_table();
     shared_rows();
+    searched();
+    searched_behind();
+    searched_in_moving();
+    searched_with_holes();
+    searched_and_written();
+    never(JOBS);
+    once_more(JOBS);
+    twice();
+    twice_and_seen();
     return 0;
 }
