@@ -44,33 +44,59 @@ def read_program(path: Path, refused: Mapping[Unit, str] | None = None) -> Progr
     if not units:
         raise SourceError(f"{path}: a program without a record of its sources", hint=HINT)
     without = [unit for unit in units if unit.why]
-    plain = tuple(word for word in flags.objects if not any(unit.text for unit in inside[word]))
-    lost = [unit for unit in without if not any(unit in inside[word] for word in plain)]
+    plain = tuple(word for word in flags.objects if _is_linked(Path(word), inside[word]))
+    folders, libraries, others = _libraries(flags, link, known)
+    lost = [unit for unit in without if unit not in others and not any(unit in inside[word] for word in plain)]
     if lost:
         raise SourceError(f"{lost[0].source} cannot be read: {lost[0].why}", hint="The rest of the program needs it.")
-    folders, libraries = _libraries(flags, link, known)
     said = tuple(f"{unit.source}: taken as it was compiled, {unit.why}" for unit in without)
     kept = [unit for unit in units if unit.text]
     if not kept:
         raise SourceError(f"{path}: none of its sources can be read; {without[0].source}: {without[0].why}")
     made = replace(flags, objects=plain, library_folders=folders, libraries=libraries, remarks=said)
-    return Program(tuple(kept), common_flags(kept, made))
+    assembly = any(Path(word).suffix == ".S" for word in plain)
+    return Program(tuple(kept), common_flags(kept, made, _of_preprocessor(flags, link) if assembly else ()))
+
+
+def _of_preprocessor(flags: Flags, link: LinkLine) -> list[str]:
+    """What a line says of macros and headers, with folders by their whole names."""
+    found: list[str] = []
+    words = iter(flags.compile)
+    for word in words:
+        option = word[:2]
+        if option in ("-I", "-D", "-U"):
+            value = word[2:] or next(words, "")
+            found.append(option + (str(Path(link.folder) / value) if option == "-I" else value))
+    return found
+
+
+def _is_linked(path: Path, units: list[Unit]) -> bool:
+    """Whether a file is linked beside the units that are compiled anew.
+
+    An archive is if it holds any that cannot be: of archives a linker takes the members that nothing else defines.
+    """
+    return not any(unit.text for unit in units) or (path.suffix == ".a" and any(unit.why for unit in units))
 
 
 def _marked(units: list[Unit], refused: Mapping[Unit, str]) -> list[Unit]:
     return [replace(unit, text="", why=refused[unit]) if unit in refused else unit for unit in units]
 
 
-def _libraries(flags: Flags, link: LinkLine, refused: Mapping[Unit, str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Folders by their whole names, and libraries but those whose units the program holds itself."""
+def _libraries(
+    flags: Flags, link: LinkLine, refused: Mapping[Unit, str]
+) -> tuple[tuple[str, ...], tuple[str, ...], list[Unit]]:
+    """Folders by their whole names, libraries but those whose units the program holds itself, and units of the rest."""
     folders = tuple(str(Path(link.folder) / folder) for folder in flags.library_folders)
-    kept = []
+    kept: list[str] = []
+    units: list[Unit] = []
     for name in flags.libraries:
         places = [Path(folder) / f"lib{name}.{end}" for folder in folders for end in ("so", "a")]
         first = next((place for place in places if place.exists()), None)
-        if first is None or first.suffix == ".so" or not any(unit.text for unit in _marked(_units_of(first), refused)):
+        inside = [] if first is None or first.suffix == ".so" else _marked(_units_of(first), refused)
+        if first is None or _is_linked(first, inside):
             kept.append(name)
-    return folders, tuple(kept)
+            units += inside
+    return folders, tuple(kept), units
 
 
 def _units_of(path: Path) -> list[Unit]:

@@ -67,6 +67,8 @@ module asm "ret"
 """
 # What compilers leave to a library: wide integers, complex products, quadruple precision.
 _ARITHMETIC = re.compile(r"undefined symbol: __[a-z]+(?:[hsdtx][fci]){1,2}[0-9]?$", re.MULTILINE)
+# What code calls that was compiled with -fopenmp, and is linked as it is.
+_OPENMP = re.compile(r"undefined symbol: (?:GOMP|omp)_\w+$", re.MULTILINE)
 _HERE = Path(__file__).parent
 _FOLDERS = ("/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib", "/lib/x86_64-linux-gnu")
 _RUNTIME: list[bytes] = []  # once it is made, or handed in by the process that has made it
@@ -116,6 +118,9 @@ def _link(objects: Sequence[bytes], flags: Flags, target: Path, options: list[st
         command = [*linker(), *options, "-z", "noexecstack", "--eh-frame-hdr", "-o", str(out), *paths, *flags.objects]
         system = [str(_mapped("libm")), str(_mapped("libc")), str(_mapped("ld-linux"))]
         done = run_tool([*command, *libraries, *system])
+        if _OPENMP.search(done.stderr) and "gomp" not in flags.libraries:
+            libraries.append(str(find_library("gomp", flags)))
+            done = run_tool([*command, *libraries, *system])
         if _ARITHMETIC.search(done.stderr) and "gcc_s" not in flags.libraries:
             done = run_tool([*command, *libraries, str(find_library("gcc_s", flags)), *system])
         if done.returncode != 0 or not out.exists():

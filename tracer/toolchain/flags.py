@@ -20,6 +20,7 @@ from .gcc_options import ONLY_GCC
 C_SUFFIXES = {".c", ".i"}
 CXX_SUFFIXES = {".cpp", ".cc", ".cxx", ".c++", ".cp", ".C", ".CPP", ".ii"}
 IR_SUFFIXES = {".ll", ".bc"}
+ASSEMBLY_SUFFIXES = {".s", ".S"}  # linked as it is, once it is machine code
 LANGUAGES = {"c": "c", "cpp-output": "c", "c++": "c++", "c++-cpp-output": "c++", "ir": "ir"}
 
 # Options whose value is a word of its own.
@@ -211,7 +212,7 @@ class _Line:
             self.languages.append(f"{self.spoken}:{word}")
         elif suffix in C_SUFFIXES | CXX_SUFFIXES | IR_SUFFIXES:
             self.sources.append(word)
-        elif suffix in (".o", ".a", ".so") or ".so." in word:
+        elif suffix in (".o", ".a", ".so", *ASSEMBLY_SUFFIXES) or ".so." in word:
             self.objects.append(word)
         else:
             raise _unreadable(word)

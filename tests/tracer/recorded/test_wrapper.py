@@ -93,6 +93,68 @@ def test_objects_without_sources_are_linked_as_they_are(project: Path) -> None:
     assert read_program(Path("prog")).flags.objects == (str(project / "total.o"),)
 
 
+ASSEMBLY = """#if WAYS != 2
+#error WAYS
+#endif
+    .text
+    .globl half
+half:
+    movsd halves(%rip), %xmm1
+    mulsd %xmm1, %xmm0
+    ret
+    .data
+halves: .double 0.5
+    .section .note.GNU-stack,"",@progbits
+"""
+
+
+def test_assembly_is_linked_as_it_is(project: Path) -> None:
+    Path("half.S").write_text(ASSEMBLY)
+    Path("total.s").write_text(subprocess.check_output(["cc", "-O2", "-S", "-o", "-", "total.c"], text=True))
+    Path("main.c").write_text("double half(double);\n" + MAIN.replace("total(x, n))", "half(total(x, n)))"))
+    assert cc("-O2 -DWEIGHT=1.0 -DWAYS=2 main.c half.S total.s -o prog") == 0
+    program = read_program(Path("prog"))
+    assert program.flags.objects == (str(project / "half.S"), str(project / "total.s"))
+    result = tracecut.optimize("prog", ["11"])
+    assert result.run(["11"]).stdout == b"27.5\n"
+    Path("total.s").write_text("    nonsense\n")
+    with pytest.raises(SourceError, match=r"total\.s does not compile"):
+        tracecut.optimize("prog", ["11"])
+
+
+def test_members_that_cannot_be_read_are_linked_from_their_archive(project: Path) -> None:
+    """The others are compiled anew; a program that names the machine code of its own alone cannot be had in parts."""
+    Path("half.c").write_text("#if __clang__\n#error gcc only\n#endif\ndouble half(double x) { return 0.5 * x; }\n")
+    Path("main.c").write_text("double half(double);\n" + MAIN.replace("total(x, n))", "half(total(x, n)))"))
+    assert cc("-O2 -c total.c") == cc("-O2 -c half.c") == cc("-O2 -DWEIGHT=1.0 -c main.c") == 0
+    subprocess.run(["ar", "rcs", "libboth.a", "total.o", "half.o"], check=True)
+    for line in ("main.o libboth.a -o prog", "main.o -L. -lboth -o prog"):
+        assert cc(line) == 0
+        program = read_program(Path("prog"))
+        assert sorted(unit.source for unit in program.units) == ["main.c", "total.c"]
+        assert program.flags.objects == ((str(project / "libboth.a"),) if "libboth" in line else ())
+        assert [remark[:6] for remark in program.flags.remarks] == ["half.c"]
+        assert tracecut.optimize("prog", ["11"]).run(["11"]).stdout == b"27.5\n"
+    assert cc("-O2 -DWEIGHT=1.0 main.c half.c total.c -o whole") == 0
+    with pytest.raises(SourceError, match=r"^half\.c cannot be read: .*gcc only"):
+        read_program(Path("whole"))
+
+
+def test_machine_code_of_openmp_finds_its_library(project: Path) -> None:
+    Path("total.c").write_text(
+        "#if __clang__\n#error gcc only\n#endif\n"
+        + TOTAL.replace("for (", "\n#pragma omp parallel for reduction(+ : s)\nfor (")
+    )
+    if cc("-O2 -fopenmp -c total.c") or b"GOMP_" not in Path("total.o").read_bytes():
+        pytest.skip("the system's compiler has no OpenMP of GCC")
+    assert cc("-O2 -DWEIGHT=1.0 -c main.c") == cc("-fopenmp main.o total.o -o prog") == 0
+    assert tracecut.optimize("prog", ["11"]).run(["11"]).stdout == b"55\n"
+    Path("other.c").write_text("void GONE_there(void); int other(void) { GONE_there(); return 0; }\n")
+    assert cc("-c other.c") == 0
+    with pytest.raises(SourceError, match="defined nowhere: GONE_there"):
+        tracecut.optimize(["main.c", "-DWEIGHT=1.0", "other.c", "total.o"])
+
+
 def test_what_clang_refuses_is_compiled_plainly_and_said(project: Path) -> None:
     Path("total.c").write_text("#if __clang__\n#error gcc only\n#endif\n" + TOTAL)
     assert cc("-O2 -c total.c") == cc("-O2 -DWEIGHT=1.0 main.c total.o -o prog") == 0

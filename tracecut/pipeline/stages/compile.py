@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tracecut.support.errors import SourceError
@@ -12,7 +12,7 @@ from tracecut.tracer.recorded.command_line import flags_without, recorded_progra
 from tracecut.tracer.recorded.program import unpack
 from tracecut.tracer.runtime.link import executable
 from tracecut.tracer.toolchain.clang import to_ir, to_object
-from tracecut.tracer.toolchain.flags import Flags
+from tracecut.tracer.toolchain.flags import ASSEMBLY_SUFFIXES, Flags
 from tracecut.tracer.toolchain.passes import canonical
 
 from .settings import Settings
@@ -48,6 +48,7 @@ def compile_program(settings: Settings, folder: Path) -> Compiled:
     if failed and program is not None:
         flags = flags_without(settings.sources, flags, {program.units[n]: _first(error) for n, error in failed.items()})
     units = [each for each in made if not isinstance(each, SourceError)]
+    flags = _assembled(flags, folder)
     native = executable([unit.code for unit in units], flags, folder / "program")
     module = canonical([unit.text for unit in units], for_regions=True)
     analysis = Analysis(module)
@@ -57,6 +58,20 @@ def compile_program(settings: Settings, folder: Path) -> Compiled:
             raise SourceError(f"{program.units[number].source} does not compile", detail=failed[number].detail)
         raise SourceError("the program has no main function", hint="Give all of its source files.")
     return Compiled(str(module), analysis, native, flags, "".join(unit.said for unit in units))
+
+
+def _assembled(flags: Flags, folder: Path) -> Flags:
+    """The options with machine code in the places of assembly. Raises SourceError with the assembler's diagnostic."""
+    objects = []
+    for number, word in enumerate(flags.objects):
+        if Path(word).suffix in ASSEMBLY_SUFFIXES:
+            own = folder / f"assembly{number}"
+            own.mkdir(exist_ok=True)
+            code = own / "assembled.o"
+            code.write_bytes(to_object(Path(word), flags, own)[0])
+            word = str(code)
+        objects.append(word)
+    return replace(flags, objects=tuple(objects))
 
 
 @dataclass(frozen=True)
