@@ -11,7 +11,9 @@ from dataclasses import dataclass
 
 from tracecut.ir.llvm.debug_info import Place
 
-from .nest import Nest, ObstacleKind, ValueKind
+from .expressions import Expr
+from .nest import Nest, ObstacleKind, Read, Site, ValueKind, Write
+from .path_conditions import NEVER, literals
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,46 @@ def _inner_obstacles(nest: Nest, loop: int) -> Iterator[Refusal]:
         yield from obstacles(nest, number)
 
 
-RULES: list[Rule] = [obstacles, carried_values, _last_values, _inner_obstacles]
+def carried_in_memory(nest: Nest, loop: int) -> Iterator[Refusal]:
+    """Fixed places that each iteration reads and then writes, reductions left out: the state of a random generator.
+
+    It is so in every iteration, whatever the numbers of a run are.
+    """
+    within = nest.inside(loop)
+    read: set[tuple[int, Expr, str]] = set()
+    written: set[tuple[int, Expr]] = set()
+    for site in nest.sites_in(loop):
+        place = site.loop, site.address
+        if site.apart or site.private in within or not _is_fixed(site.address, within):
+            continue
+        if isinstance(site.effect, Read) and site.length is None and place not in written:
+            read |= {(*place, site.type)} if _is_certain(nest, site, loop) else set()
+        elif site.writes:
+            written.add(place)
+            if type(site.effect) is Write and (*place, site.type) in read and _is_certain(nest, site, loop):
+                says = "takes over from its last iteration what that left in memory"
+                yield Refusal(says, (nest.loops[loop].place, site.place), ordered=True)
+                return
+
+
+def _is_fixed(expr: Expr, within: set[int], *kinds: str) -> bool:
+    """Whether a value is the same in all iterations of some loops, as far as its text says."""
+    if expr.has("opaque", "any", "state", "choice", *kinds):
+        return False
+    return not any(node.kind == "counter" and node.data[0] in within for node in expr.walk())
+
+
+def _is_certain(nest: Nest, site: Site, loop: int) -> bool:
+    """Whether an access runs in every iteration of a loop, if in any."""
+    within, conditions, current = nest.inside(loop), [site.reach], site.loop
+    while current != loop:
+        conditions.append(nest.loops[current].reach)
+        current = nest.loops[current].parent or loop
+    asked = [expr for condition in conditions for term in literals(condition) for expr, _ in term]
+    return NEVER not in conditions and None not in conditions and all(_is_fixed(x, within, "load") for x in asked)
+
+
+RULES: list[Rule] = [obstacles, carried_values, _last_values, carried_in_memory, _inner_obstacles]
 
 
 def refusals(nest: Nest, loop: int) -> Iterator[Refusal]:

@@ -100,7 +100,7 @@ def check_written_rows(accesses: Accesses, regions: Iterable[int]) -> None:
     inside = {loop for region in regions for loop in accesses.nest.inside(region)}
     reached = [access for access in accesses.all() if access.runs and access.object in rows.arenas]
     written = {access.object for access in reached if access.site.writes}
-    for access in reached:
+    for access in sorted(reached, key=lambda access: not access.site.place.line):  # what has a line first
         if access.object in written and access.site.loop not in inside:
             where = f"a loop that runs as it is reaches them at {access.site.place.told}"
             raise UnsupportedError(f"rows behind pointers are written, and {where}")

@@ -52,6 +52,38 @@ int main() {
 """
 
 
+DRAWN = r"""
+#include <cstdio>
+#include <random>
+#include <vector>
+static std::mt19937 engine(7);
+int main() {
+    int n = 20000, m = 5000;
+    std::vector<int> at(n);
+    std::vector<double> x(m), y(n, 0.5);
+    for (int i = 0; i < n; i++) at[i] = (int)(i * 7919LL % m);
+    std::uniform_real_distribution<double> draw(0, 1);
+    for (int t = 0; t < 5; t++)
+        for (int i = 0; i < n; i++)
+            x[at[i]] += y[i] *
+                        draw(engine);
+    std::printf("%g\n", x[5]);
+}
+"""
+
+
+def test_random_generators_are_seen_in_the_text_of_a_loop(shell: Any) -> None:
+    """No worker looks at it; the line is that of the program, not that of the C++ library."""
+    shell.source(DRAWN, "drawn.cpp")
+    done = shell("optimize", "drawn.cpp", "-o", "out", "--loop-budget", "0.1")
+    assert done.code == 0, done
+    regions = json.loads((shell.folder / "out" / "manifest.json").read_bytes())["regions"]
+    region = next(region for region in regions if region["line"] in (12, 13))
+    assert region["class"] == "ordered" and not region.get("timings")
+    assert "takes over from its last iteration what that left in memory" in region["reason"]
+    assert [(place[0].split("/")[-1], place[1]) for place in region["places"]][-1] == ("drawn.cpp", 15)
+
+
 def test_rows_are_blamed_on_the_line_that_reaches_them_elsewhere(shell: Any) -> None:
     shell.source(WRITTEN, "rows.cpp")
     done = shell("optimize", "rows.cpp", "-o", "out", "--loop-budget", "0.1")
@@ -59,7 +91,7 @@ def test_rows_are_blamed_on_the_line_that_reaches_them_elsewhere(shell: Any) -> 
     regions = json.loads((shell.folder / "out" / "manifest.json").read_bytes())["regions"]
     assert next(region["class"] for region in regions if region["line"] == 17) == "reduction"
     remarks = (shell.folder / "out" / "remarks.yaml").read_text()
-    why = "it is not known where pointers to rows are loaded from (rows.cpp:19 "
+    why = "rows behind pointers are written, and a loop that runs as it is reaches them at rows.cpp:20"
     assert f"the layout is not kept over the loop at rows.cpp:16: {why}" in remarks
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tracecut.ir.llvm.debug_info import Place
 from tracecut.ir.loops.nest import Nest
-from tracecut.ir.loops.refusals import carried_values, obstacles
+from tracecut.ir.loops.refusals import carried_in_memory, carried_values, obstacles
 from tracecut.support.errors import UsageError
 from tracecut.tracer.capture.snapshot import Profile
 from tracecut.tracer.loops.phi_sources import LEFT_BEHIND
@@ -148,7 +148,8 @@ def _without_capture(
     for found in obstacles(nest, loop):
         return "rejected", f"the loop {found.says}", found.places
     if not records[loop].indirect:
-        for found in carried_values(nest, loop):  # also irregular: it follows a linked list, for example
+        # Also irregular: it follows a linked list, for example.
+        for found in (*carried_values(nest, loop), *carried_in_memory(nest, loop)):
             if found.ordered:
                 return "ordered", f"the loop {found.says}", found.places
         if not settings.regular:

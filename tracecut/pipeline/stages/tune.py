@@ -11,7 +11,9 @@ from typing import Any, BinaryIO
 
 from tracecut.codegen.runtime.schedule_file import ScopeFile
 from tracecut.codegen.schedule.plan.range_function import Outlined
+from tracecut.ir.llvm.debug_info import Place
 from tracecut.ir.llvm.module_json import function_in, module_out
+from tracecut.ir.loops.refusals import carried_in_memory
 from tracecut.support.errors import ArtefactError, TracecutError
 from tracecut.support.files import write_atomic, write_text
 from tracecut.support.memory_budget import default_budget
@@ -79,7 +81,8 @@ def tune_regions(
     number = first_region = 0
     for place, hot in enumerate(hots):
         if not hot.captured:
-            results.append(_clear(hot))
+            assert hot.verdict is not None
+            results.append(_clear(hot, hot.loop, hot.verdict))
             continue
         tried: list[RegionResult] = []
         ends = deadline.share_ends(hot.share, sum(item.share for item in hots[place:] if item.captured))
@@ -89,6 +92,10 @@ def tune_regions(
             if deadline.spent and (tried or any("candidates" in item.data for item in results)):
                 tried.append(_not_begun(hot, loop, deadline))  # the hottest loop has its first order always
                 break
+            described = next(carried_in_memory(analysis.nest(loop), loop), None)
+            if described is not None:  # what no numbers of a run would change
+                tried.append(_clear(hot, loop, ("ordered", f"the loop {described.says}", described.places)))
+                continue
             free, taken = layout_scopes(analysis, traced, loop, ordered)
             spec = region_spec(settings, analysis, traced, loop, free, folder, cpus)
             spec |= {"number": number, "first_region": first_region, "deadline": ends}
@@ -120,12 +127,12 @@ def early_worker(settings: Settings, analysis: Analysis, folder: Path) -> EarlyW
     return EarlyWorker(WORKER, folder / "early", settings.memory or default_budget())
 
 
-def _clear(hot: Hot) -> RegionResult:
-    assert hot.verdict is not None
-    kind, reason, places = hot.verdict
+def _clear(hot: Hot, loop: int, verdict: tuple[str, str, tuple[Place, ...]]) -> RegionResult:
+    """What needs no worker to be known."""
+    kind, reason, places = verdict
     shown = [place.own for place in places]
     data = {"class": kind, "reason": reason, "places": [[p.file, p.line, p.column, p.function] for p in shown]}
-    return RegionResult(hot, hot.loop, data, refused=reason)
+    return RegionResult(hot, loop, data, refused=reason)
 
 
 def _not_begun(hot: Hot, loop: int, deadline: Deadline) -> RegionResult:
