@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 from tracecut.codegen.schedule.inspector.inspect_scope import (
-    BehindPointersError,
     Inspection,
     TooLargeError,
     inspect_scope,
 )
+from tracecut.codegen.schedule.plan.scope_facts import BehindPointersError
 from tracecut.ir.loops.nest import Nest
 from tracecut.ir.loops.nest_json import from_json, to_json
 from tracecut.ir.loops.refusals import scope_refusal
@@ -125,7 +125,7 @@ def _flattened(
     raw = (*found.capture.values[region], *arenas.lives.values())
     capture = replace(found.capture, memory=arenas.memory, values={**found.capture.values, region: raw})
     used = used_parts(inspection.accesses)
-    image = None if arenas.written else row_image(rows, fill)
+    image = None if arenas.written or not rows.loads else row_image(rows, fill)
     return Captured(flat, capture, region, values, tuple(rows.tables), used, image), inspection
 
 

@@ -16,6 +16,7 @@ from tracecut.tracer.loops.row_numbers import BEHIND
 from .evaluation.evaluate import Evaluation
 from .evaluation.memory import STACK, Object
 
+LOADED_ANEW = ": its pointer is loaded anew in each iteration"
 RECORD = 4096  # bytes of the largest element of an array that is counted from 1
 
 
@@ -65,8 +66,8 @@ def unknown_base(nest: Nest, address: Expr) -> str:
     for root in pointer_roots(address):
         if root.kind == "opaque":
             return f": its pointer is {root.data[0]}"
-        if root.kind == "load" and root.data[1] == "ptr" and root.has("counter"):
-            return ": its pointer is loaded anew in each iteration"
+        if root.kind == "load" and root.data[1] == "ptr" and root.has("counter", "opaque", "any"):
+            return LOADED_ANEW
         if root.kind == "live" and root.data[0] in nest.loose:
             return ": its pointer may lie outside of its array"
     return ""

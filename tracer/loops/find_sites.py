@@ -219,9 +219,15 @@ class SiteFinder:
         return operand.text == "null" or (found is not None and found.constant)
 
     def _birthplace(self, address: Expr) -> int | None:
-        """The loop in whose body the stack array that an address lies in, whatever else decides, is born and dies."""
-        roots = pointer_roots(address)
-        name = self.view.origin(str(roots[0].data[0])) if len(roots) == 1 and roots[0].kind == "live" else ""
+        """The loop in whose body the stack array that an address lies in, whatever else decides, is born and dies.
+
+        Of several arrays (parts of one, which the compiler has told apart) it is the loop of all of them.
+        """
+        births = {self._birth(root) for root in pointer_roots(address)}
+        return births.pop() if len(births) == 1 else None
+
+    def _birth(self, root: Expr) -> int | None:
+        name = self.view.origin(str(root.data[0])) if root.kind == "live" else ""
         if name not in self.view.definitions or self.view.definitions[name].instruction.op != "alloca":
             return None
         if name not in self.births:

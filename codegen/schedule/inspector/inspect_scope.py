@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from tracecut.codegen.schedule.guards.address_dependence import check_address_dependence
 from tracecut.codegen.schedule.plan.index_spaces import plan_scope
+from tracecut.codegen.schedule.plan.scope_facts import BehindPointersError
 from tracecut.codegen.schedule.plan.scope_plan import ScopePlan
 from tracecut.ir.llvm.debug_info import Place
 from tracecut.ir.llvm.passes.join_pieces import ASIDE
@@ -23,10 +24,6 @@ from tracecut.tracer.legality.evaluation.iteration_domains import steps_around
 from tracecut.tracer.legality.evaluation.memory import Memory
 from tracecut.tracer.legality.judge import Verdict, judge
 from tracecut.tracer.legality.row_checks import check_rows, check_written_rows
-
-
-class BehindPointersError(UnsupportedError):
-    """Rows are reached through pointers that are loaded anew in each iteration."""
 
 
 class TooLargeError(UnsupportedError):

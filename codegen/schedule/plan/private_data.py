@@ -27,17 +27,24 @@ def private_arrays(view: FunctionView, nest: Nest, region: int) -> dict[str, str
     for site in nest.sites_in(region):
         if site.private not in inside:
             continue
-        (root,) = pointer_roots(site.address)
-        parts = [str(root.data[0])]  # parts of the array that the program points to from outside of the loop
-        while (made := view.definitions[parts[-1]].instruction).op == "getelementptr":
-            parts.append(made.operands[0].text)
-        for name in reversed(parts):
-            made = view.definitions[name].instruction
-            if any(operand.text.startswith("%") and operand.text not in parts for operand in made.operands):
-                raise UnsupportedError(f"the stack array {name} of every iteration has no fixed size")
-            if made.op == "alloca" and made.operands:
-                raise UnsupportedError(f"the stack array {name} of every iteration has no fixed size")
-            found[name] = made.text.split("=", 1)[1].strip()
+        for root in pointer_roots(site.address):
+            found |= _made_of(view, str(root.data[0]))
+    return found
+
+
+def _made_of(view: FunctionView, pointer: str) -> dict[str, str]:
+    """The stack array that a pointer leads to, and the part of it that the program points to from outside of a loop."""
+    found: dict[str, str] = {}
+    parts = [pointer]
+    while (made := view.definitions[parts[-1]].instruction).op == "getelementptr":
+        parts.append(made.operands[0].text)
+    for name in reversed(parts):
+        made = view.definitions[name].instruction
+        if any(operand.text.startswith("%") and operand.text not in parts for operand in made.operands):
+            raise UnsupportedError(f"the stack array {name} of every iteration has no fixed size")
+        if made.op == "alloca" and made.operands:
+            raise UnsupportedError(f"the stack array {name} of every iteration has no fixed size")
+        found[name] = made.text.split("=", 1)[1].strip()
     return found
 
 

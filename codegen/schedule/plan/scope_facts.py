@@ -21,11 +21,15 @@ from tracecut.tracer.legality.access_patterns import (
     find_pattern,
 )
 from tracecut.tracer.legality.accesses import Access, Accesses
-from tracecut.tracer.legality.base_objects import unknown_base
+from tracecut.tracer.legality.base_objects import LOADED_ANEW, unknown_base
 from tracecut.tracer.legality.evaluation.memory import Object
 
 from .private_data import is_local
 from .scope_plan import Field
+
+
+class BehindPointersError(UnsupportedError):
+    """Rows are reached through pointers that are loaded anew in each iteration."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +156,8 @@ def _check_scope(nest: Nest, shared: list[Access]) -> None:
         if access.object is None:
             verb = "written" if access.site.writes else "read"
             why = unknown_base(nest, access.site.address)
-            raise UnsupportedError(f"it is not known which memory is {verb} at {access.site.place}{why}")
+            kind = BehindPointersError if why == LOADED_ANEW else UnsupportedError
+            raise kind(f"it is not known which memory is {verb} at {access.site.place}{why}")
 
 
 def _find_fields(

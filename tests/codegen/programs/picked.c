@@ -380,6 +380,19 @@ SHAPE never(int few) /* no row of one table is reached, whose pointers lead nowh
     show("never", y, DATA);
 }
 
+SHAPE never_any(int few) /* of no table */
+{
+    int *a = ints(JOBS, DATA);
+    long **x = calloc(JOBS, sizeof *x), *y = longs(DATA, 9);
+    for (int t = 0; t < SWEEPS; t++)
+        for (int i = 0; i < JOBS; i++) { // @never_any
+            y[a[i]] += i & 7;
+            if (i > few)
+                x[a[i]][0] += 3;
+        }
+    show("never_any", y, DATA);
+}
+
 SHAPE once_more(int few) /* not in the first sweep, but later */
 {
     int *a = ints(JOBS, DATA);
@@ -446,6 +459,7 @@ int main(void)
     searched_with_holes();
     searched_and_written();
     never(JOBS);
+    never_any(JOBS);
     once_more(JOBS);
     twice();
     twice_and_seen();
