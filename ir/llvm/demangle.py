@@ -31,6 +31,20 @@ def demangled(name: str) -> str:
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
+def function_name(name: str) -> str:
+    """`_ZSt4sortIPdEvT_S1_` → `std::sort`: what a program calls a function, without types. Operators have theirs."""
+    text = demangled(name)
+    if text == name or "operator" in text:
+        return text
+    plain, depth = "", 0
+    for letter in text.replace("(anonymous namespace)::", ""):
+        depth += {"<": 1, ">": -1}.get(letter, 0)
+        if letter == "(" and not depth and plain:
+            break
+        plain += letter if not depth and letter != ">" else ""
+    return plain.split(" ")[-1] or text
+
+
 @cache
 def _function() -> ctypes._NamedFuncPointer | None:
     """`__cxa_demangle` of the C++ library that C++ programs are bound to; None without one."""

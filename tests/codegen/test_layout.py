@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tracecut.ir.loops.expressions import pointer_roots
 from tracecut.support.errors import UnsupportedError
 
 from .harness import Inspected, Program, trace
@@ -182,6 +183,19 @@ def test_sums_into_one_of_two_arrays_may_be_in_any_order(inspected: Catalogue) -
     assert [found["wrong"] for found in seen.values()] == [""]
 
 
+def test_a_local_array_that_the_compiler_makes_two_variables_of_is_private(inspected: Catalogue) -> None:
+    item = loop(inspected, "locals", "told_apart")
+    assert item.verdict == "parallel"
+    roots = {
+        len(pointer_roots(site.address))
+        for site in item.inspection.accesses.nest.sites_in(item.region)
+        if site.private is not None
+    }
+    assert roots == {2}
+    seen = check_replays(load([item]), seeds=(1, 2), threads=(1, 3))
+    assert [found["wrong"] for found in seen.values()] == [""]
+
+
 @pytest.mark.parametrize(
     ("name", "mark"),
     [
@@ -192,6 +206,7 @@ def test_sums_into_one_of_two_arrays_may_be_in_any_order(inspected: Catalogue) -
         ("locals", "sometimes_filled"),
         ("locals", "read_behind"),
         ("locals", "local_or_shared"),
+        ("locals", "left_apart"),
     ],
 )
 def test_loops_whose_iterations_depend_on_each_other_keep_their_order(

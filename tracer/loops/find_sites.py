@@ -8,6 +8,7 @@ from tracecut.ir.llvm import Instruction, Operand
 from tracecut.ir.llvm.call_effects import effect_of
 from tracecut.ir.llvm.control_flow import Loop
 from tracecut.ir.llvm.debug_info import Lines
+from tracecut.ir.llvm.demangle import function_name
 from tracecut.ir.llvm.module import GlobalVariable
 from tracecut.ir.llvm.stream_output import OUTPUT, of_stream
 from tracecut.ir.loops.expressions import Expr, pointer_roots
@@ -176,15 +177,23 @@ class SiteFinder:
     ) -> list[Site]:
         name = call.word.removeprefix("@")
         if call.word in self.own:
-            obstacles.append(self.obstacle(ObstacleKind.UNKNOWN, f"a call to {name}, which could not be inlined", call))
+            obstacles.append(
+                self.obstacle(
+                    ObstacleKind.UNKNOWN, f"a call to {function_name(name)}, which could not be inlined", call
+                )
+            )
             return []
         effect = effect_of(call)
         if effect.kind == "unknown" or (name in OUTPUT and not self._in_stream(call.operands[0])):
-            what = "inline assembly" if call.word == "asm" else f"a call to {name}, whose effects are not known"
+            what = (
+                "inline assembly"
+                if call.word == "asm"
+                else f"a call to {function_name(name)}, whose effects are not known"
+            )
             obstacles.append(self.obstacle(ObstacleKind.UNKNOWN, what, call))
             return []
         if effect.kind in ("io", "clock"):
-            obstacles.append(self.obstacle(ObstacleKind(effect.kind), f"a call to {name}", call))
+            obstacles.append(self.obstacle(ObstacleKind(effect.kind), f"a call to {function_name(name)}", call))
         elif effect.kind in ("allocate", "free"):
             obstacles.append(self.obstacle(ObstacleKind.MEMORY, f"a call to {name}", call))
             return []

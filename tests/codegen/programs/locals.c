@@ -246,8 +246,41 @@ SHAPE named_alike(void) /* names that begin alike, in one instruction */
     show("named_alike", cell_data, DATA);
 }
 
+SHAPE told_apart(void) /* a local array of two, of which the compiler makes two variables */
+{
+    int *a = ints(2 * JOBS, DATA);
+    double *x = reals(DATA, 2), *y = reals(JOBS, 2);
+    for (int t = 0; t < SWEEPS; t++)
+        for (int i = 0; i < JOBS; i++) { // @told_apart
+            double both[2], s = 0;
+            for (int k = 0; k < 2; k++)
+                both[k] = x[a[2 * i + k]];
+            for (int k = 0; k < 2; k++)
+                s = 0.5 * s + both[k];
+            y[i] = 0.25 * s;
+        }
+    show_reals("told_apart", y, JOBS);
+}
+
+SHAPE left_apart(void) /* the same two, of which an iteration sees what another one left */
+{
+    int *a = ints(2 * JOBS, DATA);
+    double *x = reals(DATA, 2), *y = reals(JOBS, 2), both[2] = {0};
+    for (int t = 0; t < SWEEPS; t++)
+        for (int i = 0; i < JOBS; i++) { // @left_apart
+            double s = 0;
+            for (int k = 0; k < 2; k++)
+                s = 0.5 * s + both[k];
+            for (int k = 0; k < 2; k++)
+                both[k] = x[a[2 * i + k]];
+            y[i] = 0.25 * s;
+        }
+    show_reals("left_apart", y, JOBS);
+}
+
 int main(void)
 {
+    told_apart(), left_apart();
     local_array(), own_rows(), local_in_rows(), outliving_array(), scratch(), half_filled(), filled_late();
     sometimes_filled(), read_behind(), local_or_shared(), hidden_in_choice();
     walked_globals(), walked_from_start(), global_rows(), named_alike();

@@ -72,6 +72,44 @@ int main() {
 """
 
 
+SORTED = r"""
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+static double middle(std::vector<double> &some) {
+    std::sort(some.begin(), some.end());
+    return some[some.size() / 2];
+}
+int main() {
+    int n = 20000, m = 5000, k = 24;
+    std::vector<int> at(n), near(n * k);
+    std::vector<double> x(m, 1.0), y(m), some(k);
+    for (int i = 0; i < n; i++) at[i] = (int)(i * 7919LL % m);
+    for (int i = 0; i < n * k; i++) near[i] = (int)(i * 104729LL % m), x[near[i]] += i % 13;
+    for (int t = 0; t < 3; t++)
+        for (int i = 0; i < n; i++) {
+            for (int j = 0; j < k; j++) some[j] = x[near[i * k + j]];
+            y[at[i]] += middle(some);
+        }
+    std::printf("%g\n", y[5]);
+}
+"""
+
+
+def test_loops_of_the_library_name_the_line_that_calls_them(shell: Any) -> None:
+    shell.source(SORTED, "sorted.cpp")
+    done = shell("optimize", "sorted.cpp", "-o", "out", "--loop-budget", "0.1")
+    assert done.code == 0, done
+    regions = json.loads((shell.folder / "out" / "manifest.json").read_bytes())["regions"]
+    called = [region for region in regions if not region["file"].endswith("sorted.cpp")]
+    assert called and all(
+        region["places"][0][1] == 6 and "comes to it by a call" in region["reason"] for region in called
+    )
+    own = [region for region in regions if region["file"].endswith("sorted.cpp")]
+    assert not any("by a call" in region["reason"] for region in own)
+    assert any("a call to std::__introsort_loop, which could not be inlined" in region["reason"] for region in own)
+
+
 def test_random_generators_are_seen_in_the_text_of_a_loop(shell: Any) -> None:
     """No worker looks at it; the line is that of the program, not that of the C++ library."""
     shell.source(DRAWN, "drawn.cpp")

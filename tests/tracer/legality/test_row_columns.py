@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from tracecut.ir.loops.expressions import Pool
 from tracecut.ir.loops.nest import NOWHERE, Nest, Read, Site
 from tracecut.ir.loops.path_conditions import ALWAYS
+from tracecut.support.errors import UnsupportedError
+from tracecut.tracer.legality.evaluation.evaluate import Evaluation
 from tracecut.tracer.legality.evaluation.memory import HEAP, Memory, Object
-from tracecut.tracer.legality.row_columns import FlatScope, _evaluations
+from tracecut.tracer.legality.row_columns import FlatScope, _evaluations, places_of
 from tracecut.tracer.loops.flatten_rows import RowTable
 
 from .test_evaluate import loop
@@ -45,3 +47,24 @@ def test_rows_lie_where_their_pointers_lead(pointers: list[int], unit: int, word
         assert found.alone(address) == a and found.alone(way) == a - b
         assert found.alone(compared) == -{"slt": a < b, "sle": a <= b, "eq": a == b}[word]
         assert unit == 1 or [found.alone(other) for other in others] == [None] * 3
+
+
+@pytest.mark.parametrize(
+    ("step", "offset", "places"),
+    [(8, 0, range(0, 80, 8)), (16, 8, range(8, 80, 16)), (24, 16, range(16, 80, 24)), (4, 0, None), (12, 0, None)],
+)
+def test_places_of_what_a_search_finds(step: int, offset: int, places: range | None) -> None:
+    """All of a field of the records; none where they might lie across each other."""
+    pool = Pool()
+    found = pool.make("cast", ("sext", "i32", "i64"), (pool.opaque("found"),))
+    way = pool.op("mul", "i64", found, pool.const(step))
+    address = pool.op("add", "ptr", pool.op("add", "ptr", pool.live("%rows", "ptr"), way), pool.const(offset))
+    site = Site("%x", Read(), "i64", 8, address, None, 0, ALWAYS, NOWHERE)
+    nest = Nest("@f", 0, {0: loop(0, None, None)}, (site,), {}, {}, {}, pool)
+    memory = Memory([Object(BASE, 80, HEAP)], {BASE: np.zeros(80, np.uint8)})
+    evaluation = Evaluation(nest, memory, {"%rows": BASE}, single=True)
+    if places is None:
+        with pytest.raises(UnsupportedError, match="not known where pointers"):
+            places_of(evaluation, address)
+    else:
+        assert places_of(evaluation, address).tolist() == [BASE + place for place in places]

@@ -131,3 +131,22 @@ def test_what_is_loaded_from_one_place_stays() -> None:
 def test_volatile_pointers_stay() -> None:
     text = SUM.format(more="", record="ptr", type="i32").replace("%p = load ptr", "%p = load volatile ptr")
     assert not Analysis(parse_module(text)).flattened(frozenset({"@f"}))[1]
+
+
+@pytest.mark.parametrize(
+    ("found", "index", "taken"),
+    [
+        ("%h = load volatile i64, ptr %x", "ptr %rows, i64 %h", True),  # what only the iteration itself knows
+        ("%h = load volatile ptr, ptr %x", "ptr %h, i64 %k", False),  # which table it is, nobody knows
+    ],
+)
+def test_where_in_a_table_a_pointer_stands_need_not_be_known(found: str, index: str, taken: bool) -> None:
+    more = f"{found}\n  %hat = getelementptr ptr, {index}\n  %q = load ptr, ptr %hat\n  %z = load double, ptr %q"
+    assert ("%q.row" in {name for table in flattened(more)[1] for name in table.loads}) == taken
+
+
+def test_tables_that_are_not_used_stay_as_they_are() -> None:
+    analysis = Analysis(parse_module(SUM.format(more="", record="ptr", type="i32")))
+    made, tables = analysis.flattened(frozenset({"@f"}), unused=frozenset({"%p.row"}))
+    assert made is analysis and tables == ()
+    assert analysis.flattened(frozenset({"@f"}), unused=frozenset({"%q.row"}))[1]

@@ -140,11 +140,15 @@ def _without_capture(
     if loop in refused:
         return "rejected", refused[loop], (info.place,)
     records = {record.id: record for record in analysis.records}
+    if info.through:
+        inner = nest.loops[info.through[0]]
+        return "rejected", f"it may be left early inside the loop at {inner.place}", inner.left or info.evidence
     for number in sorted(nest.inside(loop)):
+        which = "the loop" if number == loop else f"the loop at {nest.loops[number].place}"
         heavy = shares.get(number, 0.0) > shares[loop] / 2
         for found in carried_values(nest, number) if heavy and not children.get(number) else ():
             if found.ordered:
-                return "ordered", f"the loop {found.says}", found.places
+                return "ordered", f"{which} {found.says}", found.places
     for found in obstacles(nest, loop):
         return "rejected", f"the loop {found.says}", found.places
     if not records[loop].indirect:

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 from tracecut.codegen.runtime.schedule_file import ScopeFile
 from tracecut.codegen.schedule.plan.range_function import Outlined
-from tracecut.ir.llvm.debug_info import Place
+from tracecut.ir.llvm.debug_info import SYSTEM, Place
 from tracecut.ir.llvm.module_json import function_in, module_out
 from tracecut.ir.loops.refusals import carried_in_memory
 from tracecut.support.errors import ArtefactError, TracecutError
@@ -24,6 +24,7 @@ from tracecut.tracer.loops.exits import block_counts, counted_blocks, find_exits
 from tracecut.tracer.loops.program import Analysis
 from tracecut.tracer.runtime.link import runtime_object
 
+from .called_from import called_from
 from .capture import Traced, hooked_loops
 from .deadline import Deadline
 from .select_loops import Hot
@@ -36,6 +37,7 @@ SECONDS, PATIENCE = 300.0, 20.0
 WORKER = "tracecut.codegen.tuning.worker"
 NEVER = Deadline()
 ALIKE = 1.02  # times within this factor are considered equal
+CALLED = "; the program comes to it by a call"  # of a library's header, at the line that is named
 FAILED = "its inspection failed"  # how the reason of a loop begins whose worker died
 SWEEPS = ("region_ms", "region_all_ms")
 
@@ -117,7 +119,19 @@ def tune_regions(
             results.append(tried[-1] if tried[-1].scope is not None else tried[0])
     if early is not None:
         early.stop()
-    return results
+    return [_at_own_line(analysis, result) for result in results]
+
+
+def _at_own_line(analysis: Analysis, result: RegionResult) -> RegionResult:
+    """A refused loop of a library's header with the line of the program that calls what it lies in."""
+    place = called_from(analysis, result.loop) if result.refused else None
+    if place is None:
+        return result
+    known = [found for found in result.data.get("places", ()) if not SYSTEM.search(found[0])]
+    line = [place.file, place.line, place.column, place.function]
+    why = {name: f"{result.data[name]}{CALLED}" for name in ("reason", "failed") if result.data.get(name)}
+    data = {**result.data, **why, "places": [line, *known]}
+    return replace(result, data=data, refused=f"{result.refused}{CALLED}")
 
 
 def early_worker(settings: Settings, analysis: Analysis, folder: Path) -> EarlyWorker | None:

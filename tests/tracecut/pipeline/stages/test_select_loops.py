@@ -40,6 +40,14 @@ int main(void) {
             for (h = i & 127; key[h] > i; h++);
             y[i] += x[h];
         }
+        for (int i = 0; i < N / 2; i++) { // returns
+            double s = 0;
+            for (int q = 0; q < 8; q++) {
+                s += x[(idx[i] + q) % N];
+                if (s > 1e300) return i;
+            }
+            y[idx[i]] += s;
+        }
         for (int i = 0; i < N / 2; i++) { // leaves
             for (int h = idx[i] & 1; h; h = h * 2 & 3) if (key[h] > 1000) goto out;
             for (int q = 0; q < 2; q++) y[idx[i]] += x[map[i]] * q;
@@ -82,7 +90,7 @@ def chosen(folder: Path, region: str | None) -> dict[int, Hot]:
 
 def test_the_indexed_loop_is_captured(found: dict[int, Hot]) -> None:
     hot = found[LINES["indexed"]]
-    assert hot.captured and hot.share > 0.09  # of eleven loops
+    assert hot.captured and hot.share > 0.07  # of twelve loops
 
 
 @pytest.mark.parametrize(
@@ -95,13 +103,15 @@ def test_the_indexed_loop_is_captured(found: dict[int, Hot]) -> None:
         ("prints", "rejected", "the loop contains a call to puts"),
         ("follows", "ordered", "the loop carries a value across iterations"),
         ("leaves", "rejected", "it is left in several places"),  # not that the loop in it is short
+        ("returns", "rejected", "it may be left early inside the loop at"),  # not that the loop in it adds up
     ],
 )
 def test_the_others_have_a_reason(found: dict[int, Hot], mark: str, kind: str, reason: str) -> None:
     hot = found[LINES[mark]]
     assert not hot.captured and hot.verdict is not None
     assert hot.verdict[0] == kind and hot.verdict[1].startswith(reason)
-    behind = {"searches": {0, 2}, "leaves": {1}}.get(mark, {0})  # of its line; where it is left to somewhere else
+    behind = {"searches": {0, 2}, "leaves": {1}, "returns": {4}}.get(mark, {0})  # where it is left to somewhere else
+    assert mark != "returns" or hot.verdict[1].endswith(f":{LINES[mark] + 2}")
     assert {place.line - LINES[mark] for place in hot.verdict[2]} <= behind
 
 
