@@ -70,6 +70,19 @@ def test_tables_of_which_no_row_is_reached_stay_as_they_are(inspected: Catalogue
     item.schedule(item.random(1))
 
 
+def test_what_is_read_by_an_index_with_new_numbers_is_read_where_it_lies(inspected: Catalogue) -> None:
+    """A copy would be read by the new ones."""
+    item = inspected("picked")["backwards"]
+    assert not isinstance(item, str), item
+    memory, plan = item.inspection.accesses.memory, item.inspection.plan
+    assert any(field for space in plan.spaces for field in space.fields)
+    modes = {
+        use.mode for use in plan.uses[item.region] if plan.arrays[use.array].object in memory.rows.numbers.values()
+    }
+    assert modes == {"old"}
+    item.schedule(item.random(1))
+
+
 def test_an_element_may_be_updated_twice(inspected: Catalogue) -> None:
     item = inspected("picked")["twice"]
     assert not isinstance(item, str), item

@@ -361,7 +361,8 @@ class _Planner:
     ) -> dict[int, list[RegionUse]]:
         """Final mode of every use."""
         spaced = {place for space in spaces for place in space.copies}
-        indices = {found.array for space in spaces for found in space.fields}
+        fields = {found for space in spaces for found in space.fields}
+        indices = {found.array for found in fields}
         result: dict[int, list[RegionUse]] = {}
         for region, members in uses.items():
             result[region] = []
@@ -377,7 +378,7 @@ class _Planner:
                     mode = "old"  # indices of other loops, which it needs as they are
                 item = self.arrays[use.array].object
                 if mode == "old" and item in self.accesses.memory.rows and item not in self.facts.records:
-                    mode = as_they_are(self.facts, region, use)
+                    mode = as_they_are(self.facts, region, use, fields)
                 result[region].append(RegionUse(use.array, mode, use.patterns, use.segments))
         return result
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.legality.access_patterns import DIRECT, INDIRECT, SEGMENT, Array, Pattern
 
 from .scope_facts import Facts
-from .scope_plan import RegionUse
+from .scope_plan import Field, RegionUse
 
 
 def is_tied(facts: Facts, region: int, array: Array, patterns: Sequence[Pattern]) -> bool:
@@ -24,15 +24,17 @@ def is_tied(facts: Facts, region: int, array: Array, patterns: Sequence[Pattern]
     return forwards and bool(own) and bool(picked) and len(own) + len(picked) == len(patterns)
 
 
-def as_they_are(facts: Facts, region: int, use: RegionUse) -> str:
+def as_they_are(facts: Facts, region: int, use: RegionUse, renumbered: Collection[Field]) -> str:
     """Mode of rows, or of numbers, that are in no other order: copied as they are, or read where they lie.
 
     They lie where `flatten_memory` has put them, and a region's code begins there (`region_codes.py`): what picks the
-    record need not be known. Raises UnsupportedError for rows that are written and are no records.
+    record need not be known. By an index that is `renumbered` for other arrays they are read where they lie, by its old
+    numbers: a copy would be read by the new ones. Raises UnsupportedError for rows that are written and are no records.
     """
     array = facts.arrays[use.array]
     if array.written:
         place = facts.nest.loops[region].place.told
         raise UnsupportedError(f"rows behind pointers are written in several ways in the loop at {place}")
     known = all(pattern.kind in (DIRECT, INDIRECT, SEGMENT) for pattern in use.patterns)
-    return "plain" if array.stride and known else "old"
+    follows = any(pattern.kind == INDIRECT and facts.field_of(pattern) in renumbered for pattern in use.patterns)
+    return "plain" if array.stride and known and not follows else "old"

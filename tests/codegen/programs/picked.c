@@ -407,6 +407,16 @@ SHAPE once_more(int few) /* not in the first sweep, but later */
     show_points("once_more", z, DATA);
 }
 
+SHAPE backwards(void) /* rows by the counter, which runs down, and by an index that takes new numbers */
+{
+    int *a = ints(JOBS, DATA);
+    long **x = points(JOBS), *y = longs(DATA, 9);
+    for (int t = 0; t < SWEEPS; t++)
+        for (int i = JOBS - 1; i >= 0; i--) // @backwards
+            y[a[i]] += x[i][0] * (x[a[i]][0] & 3);
+    show("backwards", y, DATA);
+}
+
 SHAPE twice(void) /* the row that is read between the two might be what is added to */
 {
     int *a = ints(JOBS, DATA);
@@ -461,6 +471,7 @@ int main(void)
     never(JOBS);
     never_any(JOBS);
     once_more(JOBS);
+    backwards();
     twice();
     twice_and_seen();
     return 0;
