@@ -94,9 +94,9 @@ def tune_regions(
             if deadline.spent and (tried or any("candidates" in item.data for item in results)):
                 tried.append(_not_begun(hot, loop, deadline))  # the hottest loop has its first order always
                 break
-            described = next(carried_in_memory(analysis.nest(loop), loop), None)
-            if described is not None:  # what no numbers of a run would change
-                tried.append(_clear(hot, loop, ("ordered", f"the loop {described.says}", described.places)))
+            described = _ordered_by_its_text(analysis, loop)
+            if described is not None:
+                tried.append(_clear(hot, loop, described))
                 continue
             free, taken = layout_scopes(analysis, traced, loop, ordered)
             spec = region_spec(settings, analysis, traced, loop, free, folder, cpus)
@@ -120,6 +120,12 @@ def tune_regions(
     if early is not None:
         early.stop()
     return [_at_own_line(analysis, result) for result in results]
+
+
+def _ordered_by_its_text(analysis: Analysis, loop: int) -> tuple[str, str, tuple[Place, ...]] | None:
+    """What keeps the iterations of a loop in their order whatever the numbers of a run are; no worker has to look."""
+    found = next(carried_in_memory(analysis.nest(loop), loop), None)
+    return None if found is None else ("ordered", f"the loop {found.says}", found.places)
 
 
 def _at_own_line(analysis: Analysis, result: RegionResult) -> RegionResult:

@@ -67,6 +67,8 @@ def test_loops_are_tuned_until_the_budget_is_spent(
         return tune.RegionResult(hot, hot.loop, data, refused="no order was faster")
 
     monkeypatch.setattr(tune, "_tune_one", tuned_one)
+    monkeypatch.setattr(tune, "_ordered_by_its_text", lambda *_: None)
+    monkeypatch.setattr(tune, "called_from", lambda *_: None)
     monkeypatch.setattr(tune, "layout_scopes", lambda *_: ([], {}))
     monkeypatch.setattr(tune, "region_spec", lambda settings, analysis, traced, loop, *_: {"region": loop})
     hots: Any = [
@@ -99,6 +101,8 @@ def test_the_first_loop_gets_the_worker_that_waits(
         return tune.RegionResult(hot, hot.loop, {"class": "parallel"}, refused="no order was faster")
 
     monkeypatch.setattr(tune, "_tune_one", tuned_one)
+    monkeypatch.setattr(tune, "_ordered_by_its_text", lambda *_: None)
+    monkeypatch.setattr(tune, "called_from", lambda *_: None)
     monkeypatch.setattr(tune, "layout_scopes", lambda *_: ([], {}))
     monkeypatch.setattr(tune, "region_spec", lambda settings, analysis, traced, loop, *_: {"region": loop})
     hots: Any = [SimpleNamespace(loop=loop, inside=(), share=0.5, captured=True, verdict=None) for loop in loops]
