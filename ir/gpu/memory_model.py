@@ -1,7 +1,8 @@
 """The memory of a GPU as a consumer of accesses: warp after warp in, a report out, nothing kept.
 
-Two ways in count the same: `consume_block` and `consume_steps` take arrays; `pointer` and `state` are for machine code
-that calls a C function once a warp (its signature stands in `sites.py`). Compiling it takes some seconds, once.
+Two ways in count the same: `consume_block`, `consume_blocks` and `consume_steps` take arrays; `pointer` and `state` are
+for machine code that calls a C function once a warp (its signature stands in `sites.py`). Compiling it takes some
+seconds, once.
 
 What the model leaves out: how many accesses a thread has under way (latencies are fitted to what kernels have);
 barriers (warps keep in step by their requests); the two halves of a large L2, and what it holds less for them; TLBs;
@@ -121,6 +122,11 @@ class MemoryModel:
                 is counted then.
         """
         whole_number("block", block, 0, 1 << 40)
+        _consume_block(self.pointer, self.state, block, *self._checked(first, site, address))
+
+    def _checked(
+        self, first: npt.ArrayLike, site: npt.ArrayLike, address: npt.ArrayLike
+    ) -> tuple[Ints, Words, Addresses]:
         starts = frozen("first", first, np.int32, ndim=2)
         own, where = frozen("site", site, np.uint16), frozen("address", address, np.uint64)
         if starts.shape[1] != WARP + 1 or own.size != where.size:
@@ -132,7 +138,21 @@ class MemoryModel:
             raise ArgumentError("first falls within a warp; it should rise from lane to lane")
         check_range("site", own, 0, len(self.sites))
         check_range("address", where, 0, HIGHEST)
-        _consume_block(self.pointer, self.state, block, starts, own, where)
+        return starts, own, where
+
+    def consume_blocks(
+        self, block: int, warps: int, first: npt.ArrayLike, site: npt.ArrayLike, address: npt.ArrayLike
+    ) -> None:
+        """`consume_block` for consecutive blocks: `warps` rows of `first` for each, fewer for the last. O(accesses).
+
+        Args:
+            block: number of the first block. warps: of a block, at most those that the model was made for.
+
+        Raises ArgumentError as `consume_block`; nothing is counted then.
+        """
+        whole_number("block", block, 0, 1 << 40)
+        whole_number("warps", warps, 1, -(-self.block // WARP))
+        _consume_blocks(self.pointer, self.state, block, warps, *self._checked(first, site, address))
 
     def consume_steps(self, block: int, site: npt.ArrayLike, address: npt.ArrayLike) -> None:
         """The same for threads that run in step: all of them access one site, then all the next. O(accesses).
@@ -283,6 +303,16 @@ def _consume_block(function: int, state: int, block: int, first: Ints, site: Wor
     for warp in range(first.shape[0]):
         starts = first[warp]
         _call(function, state, block, np.int32(warp), starts.ctypes.data, site.ctypes.data, address.ctypes.data)
+
+
+@njit(cache=True, nogil=True)
+def _consume_blocks(
+    function: int, state: int, block: int, warps: int, first: Ints, site: Words, address: Addresses
+) -> None:
+    for row in range(first.shape[0]):
+        starts, warp = first[row], np.int32(row % warps)
+        own = block + row // warps
+        _call(function, state, own, warp, starts.ctypes.data, site.ctypes.data, address.ctypes.data)
 
 
 @njit(cache=True, nogil=True)

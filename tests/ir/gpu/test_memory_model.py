@@ -176,6 +176,23 @@ def test_steps_and_blocks_count_the_same() -> None:
     assert one.report().warps == 3 and one.report().seconds == other.report().seconds
 
 
+def test_many_blocks_at_once_count_as_one_after_the_other() -> None:
+    """Five warps in blocks of two: the last block has one."""
+    draw = np.random.default_rng(2)
+    first = np.cumsum(np.concatenate([[0], draw.integers(0, 3, 5 * 32)]))
+    rows = np.stack([first[32 * warp : 32 * warp + 33] for warp in range(5)])
+    site = draw.choice([0, 1, 3], first[-1])
+    address = 16 * draw.integers(0, 4096, first[-1])
+    together, apart = (MemoryModel(SMALL, SITES, 64) for _ in range(2))
+    together.consume_blocks(7, 2, rows, site, address)
+    for block in range(3):
+        apart.consume_block(7 + block, rows[2 * block : 2 * block + 2], site, address)
+    assert np.array_equal(together.report().counts, apart.report().counts)
+    assert together.report().seconds == apart.report().seconds
+    with pytest.raises(ArgumentError, match="warps"):
+        together.consume_blocks(0, 3, rows, site, address)
+
+
 def test_a_report_may_be_asked_for_twice() -> None:
     model = MemoryModel(SMALL, SITES, 64)
     model.consume_steps(0, [3], 8 * np.arange(64)[None])
