@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,27 +82,36 @@ class TileComposite:
         matrix: Csr,
         width: int = WIDTH,
         *,
-        workload: int | None = None,
+        workload: int | Sequence[int] | None = None,
+        most: int | None = None,
         warp: int = WARP,
         camping: bool = False,
     ) -> TileComposite:
         """Tiles of `width` columns, rectangles of `workload` entries.
 
         Args:
-            workload: None: as many as the first row of each tile has, the least there is (Algorithm 2 there).
+            workload: of all tiles, or of each. None: as many as the first row of each tile has, the least there is
+                (Algorithm 2 there).
+            most: tiles of the denser part, at most. None: as many as `tiling` finds.
             warp: threads of a warp, to which rectangles are padded.
             camping: 256 bytes after each rectangle of a multiple of 2048 bytes of values, so that not all of them begin
                 in one partition of the memory of old cards.
 
         O(tiles · (rows + columns) + entries + slots), by counting sorts.
 
-        Raises ArgumentError for sizes below 1, and for more than 32 slots an entry.
+        Raises ArgumentError for sizes below 1, another number of workloads than of tiles, and for more than 32 slots an
+        entry.
         """
-        for name, size in (("workload", workload), ("warp", warp)):
-            if size is not None and size < 1:
+        found = tiling(matrix, width, most)
+        tiles = found.starts.size - 1
+        each = list(workload) if isinstance(workload, Sequence) else [workload] * tiles
+        if len(each) != tiles:
+            raise ArgumentError(f"workload has {len(each)} sizes, one for each of {tiles} tiles was expected")
+        for name, size in (*(("workload", one) for one in (*each, workload) if isinstance(one, int)), ("warp", warp)):
+            if size < 1:
                 raise ArgumentError(f"{name} is {size}, a whole number of at least 1 was expected")
-        found = tiling(matrix, width)
-        made = tuple(_workloads(tile, workload, warp, camping) for tile in tiles_of(matrix, found))
+        parts = zip(tiles_of(matrix, found), each, strict=True)
+        made = tuple(workloads(tile, size, warp, camping) for tile, size in parts)
         return cls(matrix.shape, matrix.columns.dtype, matrix.values.dtype, found, made)
 
     @property
@@ -150,7 +160,8 @@ def rectangles(lengths: npt.NDArray[np.integer[Any]], workload: int) -> tuple[In
     return np.array(width, np.int32), np.array(height, np.int32)
 
 
-def _workloads(tile: Tile, workload: int | None, warp: int, camping: bool) -> Workloads:
+def workloads(tile: Tile, workload: int | None = None, warp: int = WARP, camping: bool = False) -> Workloads:
+    """The rectangles of one tile; arguments and errors as of `TileComposite.of`. O(rows + entries + slots)."""
     size = int(tile.lengths[0]) if workload is None else workload
     width, height = rectangles(tile.lengths, size)
     row_major = width >= height

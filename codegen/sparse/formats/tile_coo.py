@@ -36,9 +36,12 @@ class TileCoo:
     origin: tuple[Longs, ...]
 
     @classmethod
-    def of(cls, matrix: Csr, width: int = WIDTH) -> TileCoo:
-        """O(tiles · entries + rows + columns). Raises ArgumentError for a width below 1."""
-        found, rows, index = tiling(matrix, width), rows_of(matrix), matrix.columns.dtype
+    def of(cls, matrix: Csr, width: int = WIDTH, most: int | None = None) -> TileCoo:
+        """`most`: tiles of the denser part, at most. O(tiles · entries + rows + columns).
+
+        Raises ArgumentError for a width below 1, and for `most` below 0.
+        """
+        found, rows, index = tiling(matrix, width, most), rows_of(matrix), matrix.columns.dtype
         number = np.full(matrix.shape[1], found.dense, np.int32)
         for tile in range(found.dense):
             number[found.columns[found.starts[tile] : found.starts[tile + 1]]] = tile

@@ -49,19 +49,22 @@ class Tile:
     origin: Longs
 
 
-def tiling(matrix: Csr, width: int = WIDTH) -> Tiling:
+def tiling(matrix: Csr, width: int = WIDTH, most: int | None = None) -> Tiling:
     """Tiles of `width` columns from the longest on, until a tile's first column holds one entry (Algorithm 1 there).
 
-    O(columns + entries). Raises ArgumentError for a width below 1.
+    `most`: tiles of the denser part, at most. O(columns + entries). Raises ArgumentError for a width below 1, and for
+    `most` below 0.
     """
     if width < 1:
         raise ArgumentError(f"width is {width}, a whole number of at least 1 was expected")
+    if most is not None and most < 0:
+        raise ArgumentError(f"most is {most}, a whole number of at least 0 was expected")
     columns = degree_order(matrix).columns
     assert columns is not None
     lengths = column_counts(matrix)[columns]
     cols = matrix.shape[1]
     dense = 0
-    while dense * width < cols and lengths[dense * width] > 1:
+    while dense * width < cols and lengths[dense * width] > 1 and dense != most:
         dense += 1
     ends = [min(tile * width, cols) for tile in range(dense + 1)]
     filled = int(np.count_nonzero(lengths))

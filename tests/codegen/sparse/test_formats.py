@@ -233,3 +233,19 @@ def test_they_are_frozen() -> None:
     for make in MAKERS.values():
         with pytest.raises(FrozenInstanceError):
             make(small()).shape = (1, 1)  # type: ignore[misc]
+
+
+def test_fewer_tiles_and_a_workload_for_each() -> None:
+    """The columns of the tiles that are left out go to the sparser part."""
+    matrix = figure_1()
+    for most in (0, 1, 2):
+        made = TileComposite.of(matrix, 2, workload=[4] * (most + 1), most=most)
+        assert made.tiling.dense == most == len(made.tiles) - 1
+        assert same_entries(made.to_csr(), matrix)
+        assert same_entries(TileCoo.of(matrix, 2, most).to_csr(), matrix)
+    assert [tile.size for tile in TileComposite.of(matrix, 2, workload=(2, 4, 6)).tiles] == [2, 4, 6]
+    for wrong, message in (([4], "workload has 1 sizes"), ([1, 0, 1], "workload is 0")):
+        with pytest.raises(ArgumentError, match=message):
+            TileComposite.of(matrix, 2, workload=wrong)
+    with pytest.raises(ArgumentError, match="most is -1"):
+        TileCoo.of(matrix, 2, -1)
