@@ -30,16 +30,20 @@ Words = npt.NDArray[np.uint16]
 Addresses = npt.NDArray[np.uint64]
 
 
-def sites(size: int) -> Sites:
-    """The memory instructions of all kernels, for values of `size` bytes. What is read once leaves the caches first."""
+def sites(size: int, gpu: Gpu) -> Sites:
+    """The memory instructions of all kernels, for values of `size` bytes. What is read once leaves the caches first.
+
+    So does y on cards with a texture cache: the L2 is then behind that cache alone.
+    """
+    y = ("evict-first",) if gpu.read_only_size else ()
     return Sites.of(
         [
             ("global", "load", size, "evict-first"),
             *[("global", "load", 4, "evict-first")] * 4,
             *[("global", "load", 2, "evict-first")] * 2,
             ("global", "load", size, "read-only"),
-            ("global", "load", size),
-            ("global", "store", size),
+            ("global", "load", size, *y),
+            ("global", "store", size, *y),
             ("global", "atomic", size),
         ]
     )
@@ -97,7 +101,7 @@ class Modelled:
         gpu: its name. launches: how many.
         l2_bytes: between multiprocessors and L2, or memory where there is no L2. x_bytes: those of x.
         hbm_bytes: from and to memory.
-        requests: of warps. seconds: of all launches, one after the other, and of starting them.
+        requests: of warps. each: seconds of each launch, starting it included.
     """
 
     gpu: str
@@ -106,7 +110,12 @@ class Modelled:
     x_bytes: int
     hbm_bytes: int
     requests: int
-    seconds: float
+    each: tuple[float, ...]
+
+    @property
+    def seconds(self) -> float:
+        """Of all launches, one after the other."""
+        return sum(self.each)
 
 
 def modelled(launches: Sequence[Launch], gpu: Gpu, size: int) -> Modelled:
@@ -121,9 +130,9 @@ def modelled(launches: Sequence[Launch], gpu: Gpu, size: int) -> Modelled:
     blocks = {each.block for each in launches}
     if len(blocks) != 1:
         raise ArgumentError(f"the launches have blocks of {sorted(blocks)} warps, one size was expected")
-    model = MemoryModel(gpu, sites(size), WARP * blocks.pop())
+    model = MemoryModel(gpu, sites(size, gpu), WARP * blocks.pop())
     l2 = x = hbm = requests = 0
-    seconds = 0.0
+    seconds: list[float] = []
     for number, each in enumerate(launches):
         kept = 0
         if number:
@@ -135,8 +144,8 @@ def modelled(launches: Sequence[Launch], gpu: Gpu, size: int) -> Modelled:
         l2, requests = l2 + found.l2_bytes, requests + found.requests
         x += int(found.l2_bytes_by_site[X])
         hbm += found.hbm_bytes - SECTOR * kept
-        seconds += _seconds(found, kept, gpu)
-    return Modelled(gpu.name, len(launches), l2, x, hbm, requests, seconds)
+        seconds.append(_seconds(found, kept, gpu))
+    return Modelled(gpu.name, len(launches), l2, x, hbm, requests, tuple(seconds))
 
 
 def _seconds(report: MemoryReport, kept: int, gpu: Gpu) -> float:
