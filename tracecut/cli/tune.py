@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 DESCRIPTION = (
     "Measure what products of sparse matrices cost on this machine, by the length of rows, the form and the cache that "
     "holds x, and keep the table for `tracecut spmv` and tracecut.spmv. It is measured again when the machine or "
-    "tracecut's kernels differ. About a minute of one core; other programs disturb it."
+    "tracecut's kernels differ. About a minute of one core; other programs disturb it. For a GPU, its memory model "
+    "makes the table of workloads by which tile-composite products are tuned."
 )
-DEVICES = ("cpu",)
 
 
 def run_tune(words: list[str]) -> int:
@@ -30,12 +30,14 @@ def run_tune(words: list[str]) -> int:
     """
     usage = "tracecut tune [--device D] [--fresh] [--json]"
     parser = Parser(prog="tracecut tune", usage=usage, description=DESCRIPTION)
-    parser.add_argument("--device", metavar="D", default="cpu", help="what is measured: cpu (default)")
+    parser.add_argument(
+        "--device", metavar="D", default="cpu", help="cpu (default), or a GPU whose table its memory model makes: h200"
+    )
     parser.add_argument("--fresh", action="store_true", help="measure even if there is a table of this machine")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(words)
-    if options.device not in DEVICES:
-        raise UsageError(f"--device {options.device}: cpu expected", hint=known_names(options.device, DEVICES))
+    if options.device != "cpu":
+        return _tune_gpu(options.device, options.fresh, options.json)
     begin_work()
     from tracecut.codegen.sparse.costs import read_table, table_path, write_table
     from tracecut.codegen.sparse.measure_costs import measure_costs
@@ -52,6 +54,36 @@ def run_tune(words: list[str]) -> int:
         print(json.dumps({"path": str(path), "measured": measured, **asdict(found)}, indent=1))
     else:
         print("\n".join([f"{path}: {found.source}", *_lines(found)]))
+    return 0
+
+
+def _tune_gpu(name: str, fresh: bool, as_json: bool) -> int:
+    """The table of shapes of a GPU, fp32: nothing runs on a card, its memory model says what workloads take.
+
+    Raises UsageError for a GPU that is not described; OutputError where the table cannot be kept.
+    """
+    from tracecut.ir.gpu.description import gpu, names
+
+    if name not in names():
+        raise UsageError(f"--device {name}: cpu or a GPU expected", hint=known_names(name, ("cpu", *names())))
+    begin_work()
+    from tracecut.codegen.sparse.on_gpu.measure_shapes import known_table
+    from tracecut.codegen.sparse.on_gpu.shape_table import VALUE_BYTES, read_table, table_path
+
+    card = gpu(name)
+    path = table_path(card, VALUE_BYTES)
+    if fresh:
+        path.unlink(missing_ok=True)
+    measured = read_table(path, card, VALUE_BYTES) is None
+    table = known_table(card, VALUE_BYTES, lambda text: print(f"tracecut: {text}", file=sys.stderr))
+    most = [float(each) for each in table.fastest]
+    if as_json:
+        about = {"path": str(path), "measured": measured, "source": table.source, "size": table.size}
+        print(json.dumps({**about, "launch": table.launch, "fastest": most}, indent=1))
+    else:
+        near, l2, memory = (f"{1e-9 * each:.4g}" for each in most)
+        print(f"{path}: {table.source}")
+        print(f"  most slots a nanosecond, x near {near}, in the L2 {l2}, in memory {memory}")
     return 0
 
 

@@ -27,6 +27,7 @@ WARP = 32
 Shares = tuple[float, float, float]
 NEAR, L2, MEMORY = range(3)  # where x is
 SIZES = (4, 8)  # bytes of a value
+VALUE_BYTES = 4  # of those that the seed has
 SLOWEST, FASTEST = 1e3, 1e16  # slots a second that can be believed
 
 
@@ -49,6 +50,12 @@ class ShapeTable:
     alone: npt.NDArray[np.float64]
     launch: float
     source: str
+
+    @property
+    def fastest(self) -> Floats:
+        """Slots a second of the best shape, float64 (3), by where x is."""
+        found: Floats = np.nanmax(self.speeds, axis=(0, 2, 3))
+        return found
 
     def performance(self, along: Any, across: Any, row_major: Any, shares: Shares) -> Floats:
         """Slots a second of the card, full of workloads like each one: Performance(w, h) of TileSpMV, Eq. 5.

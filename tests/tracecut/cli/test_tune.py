@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tracecut.codegen.sparse import costs, measure_costs
+from tracecut.codegen.sparse.on_gpu import measure_shapes, shape_table
 from tracecut.support.errors import UsageError
 
 from tracecut.cli.tune import run_tune
@@ -40,8 +41,27 @@ def test_measured_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
         costs.forget_table()
 
 
+def test_the_table_of_a_gpu_is_made_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With workloads of up to 128 slots, which take little time."""
+    path = tmp_path / "shapes.json"
+    monkeypatch.setattr(shape_table, "LARGEST", 128)
+    for module in (shape_table, measure_shapes):
+        monkeypatch.setattr(module, "table_path", lambda card, size: path)
+    assert run_tune(["--device", "c1060"]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == f"{path}: the memory model of NVIDIA Tesla C1060"
+    assert second.startswith("  most slots a nanosecond, x near ")
+    for words, measured in (([], False), (["--fresh"], True)):
+        assert run_tune(["--device", "c1060", "--json", *words]) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert (told["path"], told["measured"], told["size"]) == (str(path), measured, 4)
+        assert len(told["fastest"]) == 3 and min(told["fastest"]) == told["fastest"][2] > 0
+
+
 def test_refused_words() -> None:
-    with pytest.raises(UsageError, match="--device gpu: cpu expected"):
+    with pytest.raises(UsageError, match="--device gpu: cpu or a GPU expected"):
         run_tune(["--device", "gpu"])
     with pytest.raises(UsageError):
         run_tune(["file.mtx"])
