@@ -26,7 +26,7 @@ from .measure_shapes import known_table, nearest_cache
 from .shape_table import WARP, ShapeTable, Shares
 from .x_shares import x_shares
 
-TRIED = 4  # numbers of tiles
+TRIED = 3  # numbers of tiles
 MULTIPLES = 24  # of the longest row that are tried, evenly by their logarithms where there are more
 
 
@@ -170,12 +170,14 @@ def try_tiles(matrix: Csr, gpu: Gpu, choice: TileChoice, tiles: int = TRIED) -> 
     """The best by the memory model of some choices near a prediction, as a card would time a few.
 
     Args:
-        choice: of `tune_tiles`. tiles: numbers of tiles that are tried, those predicted to be best; workloads are tried
-            as chosen, and of half and twice the size.
+        choice: of `tune_tiles`.
+        tiles: numbers of tiles that are tried, those predicted to be best, with 0 and 1 beside them, which take fewest
+            kernels; workloads are tried as chosen, and of half and twice the size.
 
     Returns the choice with the modelled seconds. O(tiles · accesses).
     """
-    order = sorted(range(len(choice.by_tiles)), key=lambda each: choice.by_tiles[each])[:tiles]
+    known = range(len(choice.by_tiles))
+    order = dict.fromkeys([*sorted(known, key=lambda each: choice.by_tiles[each])[:tiles], *known[:2]])
     best: tuple[float, int, tuple[int, ...]] | None = None
     for count in order:
         chosen = choice.workloads_by_tiles[count]
