@@ -5,9 +5,10 @@
 All is modelled, no card is asked. Cards: the C1060 with the 256 KiB behind its texture path that TileSpMV §3.1 found
 (an L2 for x alone), and the H200. `merit`: bytes of the memory (C1060) or of the L2 (H200) for each entry, in fp32,
 with the padding in the note; the number of tiles is searched for, as in the seed. Each format has the next worse one of
-Fig. 2 as its peer, so that a ratio of at most 1 follows the seed. `tuning`: microseconds of what the table alone chooses (`tuned`), and of the best of a few choices
-near it (`tried`), beside an exhaustive search; `predicted` beside what the model then says; numbers of tiles. `blocks`:
-SPAC's blocks, packets and half-warp CSR beside CSR-vector, on stand-ins for the matrices of SPAC's Table 4.
+Fig. 2 as its peer, so that a ratio of at most 1 follows the seed. `tuning`: microseconds of what the table alone
+chooses (`tuned`), and of the best of a few choices near it (`tried`), beside an exhaustive search; `predicted` beside
+what the model then says; numbers of tiles. `blocks`: SPAC's blocks, packets and half-warp CSR beside CSR-vector, on
+stand-ins for the matrices of SPAC's Table 4.
 """
 
 from __future__ import annotations
