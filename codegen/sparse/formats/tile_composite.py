@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from numba import njit
 from tracecut.codegen.sparse.csr import Array, Csr
 from tracecut.support.arrays import Ints, Longs
 from tracecut.support.errors import ArgumentError
@@ -150,14 +151,22 @@ def rectangles(lengths: npt.NDArray[np.integer[Any]], workload: int) -> tuple[In
     """Widths and heights of the rectangles that rows of falling length are packed into (Algorithm 3 of TileSpMV).
 
     A rectangle is as wide as its first row, and takes as many rows as keep width · height within `workload`, one at
-    least; the last one takes those that are left. O(rectangles).
+    least; the last one takes those that are left. O(rows).
     """
-    width, height, row = [], [], 0
+    width, height = np.empty(lengths.size, np.int32), np.empty(lengths.size, np.int32)
+    count = _pack(lengths, workload, width, height)
+    return width[:count].copy(), height[:count].copy()
+
+
+@njit(cache=True, nogil=True)
+def _pack(lengths: Any, workload: int, width: Any, height: Any) -> int:
+    row = count = 0
     while row < lengths.size:
-        width.append(int(lengths[row]))
-        height.append(min(max(1, workload // width[-1]), lengths.size - row))
-        row += height[-1]
-    return np.array(width, np.int32), np.array(height, np.int32)
+        width[count] = lengths[row]
+        height[count] = min(max(1, workload // lengths[row]), lengths.size - row)
+        row += height[count]
+        count += 1
+    return count
 
 
 def workloads(tile: Tile, workload: int | None = None, warp: int = WARP, camping: bool = False) -> Workloads:
