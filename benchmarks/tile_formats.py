@@ -42,7 +42,7 @@ from tracecut.ir.gpu.description import Gpu, gpu
 from tracecut.support.errors import UnsupportedError
 
 SIZE = 4
-WORKLOADS = [32 << power for power in range(9)]
+WORKLOADS = [32 << power for power in range(8)]
 
 
 def cards() -> dict[str, Gpu]:
@@ -91,10 +91,10 @@ TUNED: dict[str, Callable[[], Matrix]] = {
         )
         for n, entries, skew in (
             *((1 << 17, 1 << 19, 2.0), (1 << 17, 1 << 19, 2.5), (1 << 17, 1 << 20, 2.5), (1 << 18, 1 << 20, 2.0)),
-            *((1 << 18, 1 << 20, 3.0), (1 << 16, 1 << 19, 2.0), (1 << 16, 1 << 20, 2.0), (1 << 17, 1 << 20, 1.7)),
+            *((1 << 17, 1 << 18, 2.2), (1 << 16, 1 << 18, 2.0), (1 << 16, 1 << 18, 2.5), (1 << 17, 1 << 19, 1.7)),
         )
     },
-    **{name: STAND_INS[name] for name in ("scircuit-like", "mac_econ-like", "in-2004-like")},
+    **{name: STAND_INS[name] for name in ("scircuit-like", "mac_econ-like", "mc2depi-like")},
 }
 
 
