@@ -19,6 +19,7 @@ from tracecut.ir.llvm.passes.merge_induction_variables import merge_counters
 from tracecut.ir.llvm.passes.promote_calls import has_pointer_calls, promote_calls
 from tracecut.ir.llvm.passes.read_halves import read_halves
 from tracecut.ir.llvm.passes.relative_tables import plain_relative_loads
+from tracecut.ir.llvm.passes.reload_carried import reload_carried
 from tracecut.ir.llvm.passes.reload_updates import reload_updates
 from tracecut.ir.llvm.passes.split_vectors import split_vectors
 from tracecut.support.errors import SourceError
@@ -131,7 +132,7 @@ def canonical(sources: Iterable[str], *, optimised: bool = False, for_regions: b
         for function in parsed.functions.values():
             known_sizes(function)
         hoist_allocations(parsed)
-        reload_updates(parsed)
+        reload_carried(reload_updates(parsed))
     merge_counters(parsed)
     if for_regions:
         join_pieces(parsed)
