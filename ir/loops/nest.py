@@ -196,7 +196,7 @@ class NestLoop:
         reach: path condition under which it is entered.
         counter_data: where its induction variable is used as data.
         exit: the exit edge (block inside, block outside) of the trip count.
-        early: the other exits of its own body, and the condition of each.
+        early: the other exits of its own body, and the condition of each; all exits, where there is no trip count.
         through: inner loops that it may be left through, by early exits of theirs.
         left: the lines behind `why`: where it is left, but for its trip count.
     """

@@ -35,6 +35,7 @@ EXITS = {  # how many parts run seldom; where that is said by the last word: fur
     "jacobi_references": (0, []),
     "labels_spread": (0, []),
     "links_pairs": (0, []),
+    "lists_ended": (0, ["1", "3", "100"]),
     "lattice_streaming": (0, []),
     "levels_from_below": (0, []),
     "mesh_checked": (0, []),
@@ -59,6 +60,7 @@ EXITS = {  # how many parts run seldom; where that is said by the last word: fur
     "pagerank_push": (0, []),
     "pagerank_vectors": (0, []),
     "particles_in_cells": (0, []),
+    "nodes_ended": (0, ["1", "3", "100"]),
     "nodes_near": (0, []),
     "objects_pointed": (1, ["1", "2", "7", "100"]),
     "observers": (0, ["shared"]),
@@ -79,12 +81,19 @@ EXITS = {  # how many parts run seldom; where that is said by the last word: fur
 }
 
 CHANGED = {"rows_growing": 13}  # steps with other rows than those of the schedule: the original loop runs
-STAYS = {"cell_list", "fem_assembly", "image_warp", "particles_in_cells"}  # jobs are moved, and their own records
+STAYS = {
+    "cell_list",
+    "fem_assembly",
+    "image_warp",
+    "lists_ended",
+    "nodes_ended",
+    "particles_in_cells",
+}  # jobs are moved, and their own records
 
 # Programs that compute with indices, or with other whole numbers that may be some: those are read with old numbers.
 COMPUTES = frozenset(
-    "cell_list fem_assembly jacobi_arrays links_pairs nodes_near observers rows_allocated rows_counted rows_ended "
-    "rows_growing".split()
+    "cell_list fem_assembly jacobi_arrays links_pairs lists_ended nodes_ended nodes_near observers rows_allocated "
+    "rows_counted rows_ended rows_growing".split()
 )
 
 

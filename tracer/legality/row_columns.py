@@ -332,7 +332,7 @@ class RowEvaluation(Evaluation):
             for number, factor in (expr.args, expr.args[::-1]):
                 if self._unit(number) == unit and factor.kind == "const" and factor.data[0] == unit:
                     inner, values = self.evaluated(number)
-                    return values if level is None else self._spread(values, inner, level)
+                    return values if level is None else self.spread(values, inner, level)
         both = units == [unit, unit] and all(part.kind == "load" for part in expr.args)
         return super()._compute(expr, level) if both and (expr.kind == "cmp" or self._unit(expr)) else UNKNOWN
 

@@ -32,7 +32,8 @@ class Ending:
     Attributes:
         trip: iterations if no early exit is taken; `why` says why there is no trip count, or that it may be left early.
         edge: the exit that counts.
-        early: what else ends it: an exit, and what holds, given that its block runs, when it is taken.
+        early: what else ends it: an exit, and what holds, given that its block runs, when it is taken. Without a trip
+            count, all of its exits, where each tests something.
         through: inner loops that it may be left through: by exits that are among their early ones.
     """
 
@@ -59,7 +60,10 @@ def ending(scalars: ScalarView, loop: Loop) -> Ending:
                 why = "may be left early" if early or through else ""
                 return Ending(found.trip, why, edge, early, tuple(filter(None, through)))
         why = why or found.why
-    return Ending(None, why, loop.exits[0] if len(loop.exits) == 1 else ("", ""))
+    # Where no exit counts, the first that is taken ends the loop: how often it runs follows from what its tests load.
+    tested = all(_is_branch(scalars, loop, inside) for inside, _ in loop.exits)
+    early = tuple((edge, (_test(scalars, edge),)) for edge in loop.exits) if tested else ()
+    return Ending(None, why, loop.exits[0] if len(loop.exits) == 1 else ("", ""), early)
 
 
 def _never_returns(scalars: ScalarView, block: str) -> bool:

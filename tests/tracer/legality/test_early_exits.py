@@ -157,3 +157,51 @@ def test_pieces_may_begin_in_the_middle_of_a_row(following: bool, piece: int) ->
     assert rows is not None and rows.size < expected.size < 4 * rows.size
     assert cut.parent.tolist() == expected.parent.tolist() and cut.counter.tolist() == expected.counter.tolist()
     assert (parts.cut, parts.hidden, parts.spans) == (whole.cut, whole.hidden, whole.spans)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data(), st.lists(st.lists(st.booleans(), min_size=1, max_size=2), min_size=1, max_size=2), st.booleans())
+def test_a_loop_that_only_exits_end(data: st.DataObject, wanted: list[list[bool]], entered: bool) -> None:
+    """Known up to the first exit: else it is not known how often it runs."""
+    here = setting(entered=entered)
+    exits = []
+    tests = [[(data.draw(expressions(here.pool, "i1", 3, True)), sense) for sense in test] for test in wanted]
+    for test in tests:
+        taken: Condition = ALWAYS
+        for literal in test:
+            taken = both(taken, literal)
+        exits.append(taken)
+    ended = with_exits(here, *exits)
+    info = replace(ended.nest.loops[1], trip=None)
+    evaluation = replace(ended, nest=replace(ended.nest, loops={**ended.nest.loops, 1: info})).evaluation()
+    evaluation.limit = evaluation.room.limit = 1 << 16
+    domain = evaluation.domain(1)
+    if domain is None:
+        return
+    assert domain.counts is not None and 1 in evaluation.cut
+    for row, count in enumerate(domain.counts.tolist()):
+        for number in range(count):
+            values = [
+                [(interpret(expr, {0: row, 1: number}, here.lives, here.memory), sense) for expr, sense in test]
+                for test in tests
+            ]
+            taken_now = [all(value is not None and bool(value) == sense for value, sense in test) for test in values]
+            unsure = any(all(value is None or bool(value) == sense for value, sense in test) for test in values)
+            assert any(taken_now) == (number + 1 == count) and (unsure == any(taken_now))
+    assert (domain.counts > 0).tolist() == [not entered or row % 2 == 0 for row in range(ROWS)]
+
+
+@pytest.mark.parametrize(
+    ("end", "counts"), [(12, [8, 7, 6, 5, 4, 3, 2]), (9, [5, 4, 3, 2, 1, 1, 1]), (4, None), (77, None)]
+)
+def test_a_list_that_ends_by_a_number_in_it_is_known(end: int, counts: list[int] | None) -> None:
+    """And one behind whose end nothing can be read is not."""
+    here = setting()
+    pool = here.pool
+    value = int32(pool, "%along", 0x1000, pool.op("add", "i64", pool.counter(0), pool.counter(1)))
+    found = pool.make("cmp", ("icmp eq", "i32"), (value, pool.const(end)))
+    ended = with_exits(here, both(ALWAYS, (found, True)))
+    loops = {**ended.nest.loops, 1: replace(ended.nest.loops[1], trip=None, reach=ALWAYS)}
+    domain = replace(ended, nest=replace(ended.nest, loops=loops)).evaluation().domain(1)
+    known = None if domain is None or domain.counts is None else domain.counts.tolist()
+    assert known == counts

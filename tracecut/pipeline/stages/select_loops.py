@@ -75,8 +75,6 @@ def choose_loops(settings: Settings, analysis: Analysis, profile: Profile) -> li
             why = _without_capture(settings, analysis, loop, shares, children, profile.refused)
             within = tuple(child for child in _all_inside(loop, children) if child in profile.captures)
             found.append(Hot(loop, shares[loop], False, why, within))
-        elif not inside and (unending := _until_data(analysis.nest(loop), shares, shares[loop] / 2)) is not None:
-            found.append(Hot(loop, shares[loop], False, unending))
         elif not inside and (place := _follows_pointers(analysis.nest(loop))) is not None:
             reason = "it follows pointers that are stored in memory; only integers in index arrays can be renumbered"
             found.append(Hot(loop, shares[loop], False, ("rejected", reason, (place,))))
@@ -211,15 +209,6 @@ def _hot_loops(records: Sequence[LoopRecord]) -> str:
     if not records:
         return "No loop of the program was executed: omit the option."
     return f"Hot loops: {', '.join(str(record.place) for record in records)}."
-
-
-def _until_data(nest: Nest, shares: Mapping[int, float], least: float) -> tuple[str, str, tuple[Place, ...]] | None:
-    """What is said of a loop whose work lies in one that ends by what it reads, as a row behind whose end stands -1."""
-    for number, info in nest.loops.items() if _searches(nest) is None else ():
-        if info.parent == nest.root and info.trip is None and shares.get(number, 0.0) > least:
-            reason = f"the loop in it {info.why}, and so it is not known how long that one is"
-            return "rejected", reason, info.evidence
-    return None
 
 
 def _follows_pointers(nest: Nest) -> Place | None:

@@ -9,13 +9,14 @@ the data, have to be known: `Evaluation.whole`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
-from tracecut.ir.loops.expressions import Expr
+import numpy.typing as npt
+from tracecut.ir.loops.expressions import Expr, walk_all
 from tracecut.ir.loops.nest import NestLoop
-from tracecut.ir.loops.path_conditions import Condition
+from tracecut.ir.loops.path_conditions import Condition, literals
 
 from .condition_values import must_hold
 from .iteration_domains import Domain, inner_domain
@@ -64,3 +65,48 @@ def cut_domain(domain: Domain, exits: Sequence[Bools | np.bool_], outer: int) ->
     entries, first = np.unique(domain.parent[ends], return_index=True)
     counts[entries] = domain.counter[ends[first]] + 1
     return inner_domain(domain.loop, counts)
+
+
+def changes(info: NestLoop) -> bool:
+    """Whether an exit of a loop may be taken in one iteration and not in another."""
+    values = (expr for _, taken in info.early for term in literals(taken) for expr, _ in term)
+    return any(node.kind == "counter" and node.data[0] == info.id for node in walk_all(values))
+
+
+def counts_until_exit(
+    info: NestLoop, outer: Bools, ask: Callable[[npt.NDArray[np.int64], Domain], Asked | None]
+) -> npt.NDArray[np.int64] | None:
+    """How often a loop without a trip count runs in each entry: up to the first exit that is taken, its iteration too.
+
+    Args:
+        outer: which entries of the loop around it enter it at all.
+        ask: takes some of these, and some iterations in each of them; returns what knows their values, None where there
+            is no room for so many.
+
+    Looked at are one iteration of each entry, then the next two, four, … of those that are not left by then. None where
+    it is not known of some iteration in front of that exit whether it takes one. O(iterations · literals).
+    """
+    counts = np.zeros(outer.size, np.int64)
+    entries, first, length = np.flatnonzero(outer), 0, 1
+    while entries.size:
+        made = Domain(
+            info.id,
+            entries.size * length,
+            np.repeat(np.arange(entries.size, dtype=np.int64), length),
+            np.tile(np.arange(first, first + length, dtype=np.int64), entries.size),
+        )
+        asked = ask(entries, made)
+        if asked is None:
+            return None
+        may, must = np.zeros(made.size, np.bool_), np.zeros(made.size, np.bool_)
+        for _, taken in info.early:
+            may |= asked.truth(taken, info.id)
+            must |= must_hold(taken, lambda expr, asked=asked: asked.at(expr, info.id))  # type: ignore[misc]
+        ends, unknown = must.reshape(-1, length), (may & ~must).reshape(-1, length)
+        left = ends.any(axis=1)
+        place = np.where(left, ends.argmax(axis=1), length)
+        if np.any(unknown.any(axis=1) & (unknown.argmax(axis=1) < place)):
+            return None
+        counts[entries[left]] = first + place[left] + 1
+        entries, first, length = entries[~left], first + length, 2 * length
+    return counts

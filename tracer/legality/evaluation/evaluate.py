@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from tracecut.ir.loops.expressions import NEVER_KNOWN, Expr, walk_all
-from tracecut.ir.loops.nest import Nest
+from tracecut.ir.loops.nest import Nest, NestLoop
 from tracecut.ir.loops.path_conditions import Condition
 from tracecut.tracer.loops.pointer_rotation import in_all_states
-from tracecut.tracer.loops.trip_counts import count
 
 from .condition_values import may_hold
-from .early_exits import until_exit
+from .early_exits import changes, counts_until_exit, until_exit
 from .iteration_domains import (
+    DOMAIN_BYTES,
     VECTOR_BYTES,
     Domain,
     Levels,
@@ -30,8 +30,9 @@ from .iteration_domains import (
     pieces,
 )
 from .loaded_values import loaded, walked
-from .masked_arithmetic import UNKNOWN, Bools, Values, combined
+from .masked_arithmetic import UNKNOWN, Bools, Few, Values, combined
 from .memory import DTYPES, Memory
+from .trip_numbers import counts_of, trips
 
 GLANCE = 1 << 12  # iterations of a loop that are looked at before it is evaluated as a whole
 PIECE = 1 << 17  # iterations that are looked at together, where no more than the last one is asked for
@@ -130,7 +131,9 @@ class Evaluation:
         """See `until_exit`. Long loops are looked at piece by piece, so that only what is left of them is made."""
         info = self.nest.loops[loop]
         around = None if info.parent is None or self.is_step(info.parent) else self.domain(info.parent)
-        counts = None if around is None else self._counts(loop)
+        if info.trip is None:
+            return None if around is None else self._until_data(info, around)
+        counts = None if around is None else counts_of(self, loop)
         if counts is None or around is None or counts.sum() <= 2 * PIECE:
             made = self._make_domain(loop)
             if made is None:
@@ -144,7 +147,7 @@ class Evaluation:
         above = self.levels.above(loop) - {loop}
         for low, high in pieces(counts, PIECE):
             made = inner_domain(loop, counts[low:high])
-            asked._begin(*self._part(around, above, low, high), made)
+            asked._begin(*self._part(around, above, slice(low, high)), made)
             left = until_exit(info, made, asked, high - low)
             if left is None or left.parent is None:
                 self.cut.add(loop)
@@ -164,17 +167,36 @@ class Evaluation:
         self.hidden, self.spans, self.cut, self._busy, self._jobs = set(), {}, set(), {}, {}
         self.room.forget()
 
-    def _part(self, whole: Domain, levels: set[int], low: int, high: int) -> tuple[dict[int, Domain | None], Evaluated]:
+    def _part(self, whole: Domain, levels: set[int], few: Few) -> tuple[dict[int, Domain | None], Evaluated]:
         """Some iterations of a loop and those of the loops around it (`levels`), with what is known of them."""
-        parent = None if whole.parent is None else whole.parent[low:high]
+        parent, counter = None if whole.parent is None else whole.parent[few], whole.counter[few]
         domains = {level: found for level, found in self._domains.items() if level in levels}
-        domains[whole.loop] = Domain(whole.loop, high - low, parent, whole.counter[low:high])
+        domains[whole.loop] = Domain(whole.loop, counter.size, parent, counter)
         values = {
-            key: (level, found.part(low, high) if level == whole.loop else found)
+            key: (level, found.taken(few) if level == whole.loop else found)
             for key, (level, found) in self._values.items()
             if level is None or level in levels
         }
         return domains, values
+
+    def _until_data(self, info: NestLoop, around: Domain) -> Domain | None:
+        """Iterations of a loop that has no trip count (`counts_until_exit`)."""
+        above, asked = self.levels.above(info.id) - {info.id}, self._asked()
+        longest, taken = 0, np.broadcast_to(self.truth(info.reach, around.loop), around.size)
+
+        def ask(entries: npt.NDArray[np.int64], made: Domain) -> Evaluation | None:
+            nonlocal longest
+            longest += made.size
+            if not self.room.fits(info.id, longest, DOMAIN_BYTES * longest + VECTOR_BYTES * made.size):
+                return None
+            asked._begin(*self._part(around, above, entries), made)
+            return asked
+
+        counts = counts_until_exit(info, taken, ask) if changes(info) else None
+        self.cut.add(info.id)
+        if counts is None or not self.room.enter(info.id, float(counts.sum(dtype=np.float64))):
+            return None
+        return inner_domain(info.id, counts)
 
     def jobs(self, loop: int, region: int) -> npt.NDArray[np.int64]:
         """For each iteration of `loop`, the iteration of the enclosing loop `region` that it belongs to."""
@@ -198,7 +220,7 @@ class Evaluation:
         level, values = self.evaluated(expr)
         if id(expr) not in self.relied and np.any(values.known):
             self.relied[id(expr)] = expr
-        return self._spread(values, level, loop)
+        return self.spread(values, level, loop)
 
     def pick(self, expr: Expr, loop: int, places: npt.NDArray[np.int64]) -> Values:
         """Values of `expr` for a few iterations of `loop`."""
@@ -274,50 +296,18 @@ class Evaluation:
             return None
         if self.is_step(loop):
             return inner_domain(loop, np.full(outer.size, np.any(self.truth(info.reach, info.parent)), np.int64))
-        counts = self._counts(loop)
+        counts = counts_of(self, loop)
         if counts is None or not self.room.enter(loop, float(counts.sum(dtype=np.float64))):
             return None
         return inner_domain(loop, counts)
 
-    def _counts(self, loop: int) -> npt.NDArray[np.int64] | None:
-        """How often a loop would run, if nothing left it early, in each iteration of the one around it."""
-        parent = self.nest.loops[loop].parent
-        outer = None if parent is None else self.domain(parent)
-        trips = None if outer is None else self._trips(loop, outer)
-        if outer is None or parent is None or trips is None:
-            return None
-        may = np.broadcast_to(self.truth(self.nest.loops[loop].reach, parent), outer.size)
-        return np.where(may, np.broadcast_to(trips.data, outer.size), 0).astype(np.int64, copy=False)
-
     def root_size(self) -> int | None:
         """How often the outermost loop runs if nothing leaves it early, None when not known. Takes no memory."""
-        total = self._trips(self.nest.root, None)
+        total = trips(self, self.nest.root, None)
         return None if total is None else int(total.data)
 
-    def _trips(self, loop: int, outer: Domain | None) -> Values | None:
-        info = self.nest.loops[loop]
-        if info.trip is None:
-            return None
-        where = info.parent
-        parts = []
-        for argument in info.trip.args:
-            self.rely_on(argument)
-            level, values = self.evaluated(argument)
-            if where is None and level is not None:
-                return None
-            parts.append(values if where is None else self._spread(values, level, where))
-        data, known = count(info.trip.data, *(part.data for part in parts))
-        for part in parts:
-            known = known & part.known
-        if outer is not None:
-            may = self.truth(info.reach, outer.loop)
-            known = known | ~may
-            data = np.where(may, data, 0)
-        if not np.all(known):
-            return None
-        return Values(data, np.bool_(True))
-
-    def _spread(self, values: Values, level: int | None, loop: int) -> Values:
+    def spread(self, values: Values, level: int | None, loop: int) -> Values:
+        """Values in the iterations of a loop, of what changes with another one around it."""
         if level is None or level == loop:
             return values
         if level not in self.levels.above(loop):
@@ -363,7 +353,7 @@ class Evaluation:
         parts = []
         for argument in expr.args:
             inner, values = self.evaluated(argument)
-            parts.append(values if level is None else self._spread(values, inner, level))
+            parts.append(values if level is None else self.spread(values, inner, level))
             if id(argument) in self._steps:  # made again if somebody asks for it after all
                 self.room.give_back(values.data, np.asarray(values.known))
                 del self._values[id(argument)]

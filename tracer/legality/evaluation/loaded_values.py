@@ -70,6 +70,8 @@ def walked(asked: Loading, name: str, address: Expr, level: int | None, type: st
     counter = next((atom for atom in form.terms if atom.kind == "counter" and atom.data[0] == level), None)
     if counter is None or domain is None or domain.size == 0 or asked.counted(level) is UNKNOWN:
         return None
+    if domain.counter[0]:  # a part of a loop's iterations, which does not begin with the first
+        return None
     step = form.terms[counter]
     rest = [atom for atom in form.terms if atom is not counter]
     start = form.const

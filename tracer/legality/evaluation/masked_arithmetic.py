@@ -17,6 +17,7 @@ from tracecut.support.lazy_kernels import compiled
 from .memory import DTYPES
 
 Bools = npt.NDArray[np.bool_]
+Few = slice | npt.NDArray[np.int64]  # of the entries of a vector
 MASKS = "Array(boolean, 1, 'A', True)"  # Numba's word for those that are one number, or cannot be written
 
 
@@ -31,15 +32,10 @@ class Values:
     def all_known(self) -> bool:
         return bool(np.all(self.known))
 
-    def taken(self, index: npt.NDArray[np.int64]) -> Values:
-        """The entries of these places; what is one for all stays so."""
+    def taken(self, index: Few) -> Values:
+        """The entries of these places, of a slice without copying them; what is one for all stays so."""
         known = self.known[index] if isinstance(self.known, np.ndarray) and self.known.ndim else self.known
         return Values(self.data[index] if self.data.ndim else self.data, known)
-
-    def part(self, low: int, high: int) -> Values:
-        """The entries [low, high), without copying them; what is one for all stays so."""
-        known = self.known[low:high] if isinstance(self.known, np.ndarray) and self.known.ndim else self.known
-        return Values(self.data[low:high] if self.data.ndim else self.data, known)
 
 
 UNKNOWN = Values(np.zeros((), np.int64), np.bool_(False))
