@@ -21,7 +21,7 @@ from tracecut.ir.loops.path_conditions import ALWAYS
 from tracecut.tracer.legality import accesses as access
 from tracecut.tracer.legality import judge as legality
 from tracecut.tracer.legality.conflicts import READ
-from tracecut.tracer.legality.evaluation import evaluate
+from tracecut.tracer.legality.evaluation import trip_numbers
 from tracecut.tracer.runtime.buffers import Block
 
 from .model import Kernel
@@ -107,13 +107,13 @@ def condition_ignored(patch: Patch) -> None:
 
 def one_less(patch: Patch) -> None:
     """Trip counts are one too small."""
-    count = evaluate.count
+    count = trip_numbers.count
 
     def shorter(*parts: Any) -> Any:
         passes, known = count(*parts)
         return np.maximum(passes - 1, 0), known
 
-    patch.setattr(evaluate, "count", shorter)
+    patch.setattr(trip_numbers, "count", shorter)
 
 
 def new_numbers_as_data(patch: Patch) -> None:
