@@ -94,8 +94,8 @@ class Evaluation:
         """Iterations of a loop; None when it is not known how many, or that nothing leaves it before.
 
         Those of a loop in an iteration of a region end with the first exit that is taken for sure; where one may be
-        taken before, they are all that may run (`cut`). None also when they do not fit in memory, which is found out
-        before any of it is taken: `too_long` says so.
+        taken before, they are all that may run (`cut`), or not known where the loop has no trip count. None also when
+        they do not fit in memory, which is found out before any of it is taken: `too_long` says so.
         """
         if loop not in self._domains:
             early = self.nest.loops[loop].ends_early and not self.is_step(loop)
