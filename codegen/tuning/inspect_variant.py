@@ -18,8 +18,9 @@ from tracecut.ir.loops.nest_json import from_json, to_json
 from tracecut.ir.loops.refusals import scope_refusal
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.capture.snapshot import Capture
+from tracecut.tracer.legality.evaluation.contents import Packed
 from tracecut.tracer.legality.evaluation.iteration_domains import steps_around
-from tracecut.tracer.legality.evaluation.memory import Memory, Packed
+from tracecut.tracer.legality.evaluation.memory import Memory
 from tracecut.tracer.legality.row_arenas import Bytes, Fill, Flattened, SharedRowsError, common_rows, flatten_memory
 from tracecut.tracer.legality.row_checks import used_parts
 from tracecut.tracer.legality.row_columns import FlatScope, Vector, row_tables

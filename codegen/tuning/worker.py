@@ -30,7 +30,7 @@ from tracecut.support.files import load_json, write_json
 from tracecut.support.optional_parts import optional
 from tracecut.support.process.early_worker import awaited
 from tracecut.tracer.capture.snapshot import Capture
-from tracecut.tracer.legality.evaluation.memory import bytes_kept
+from tracecut.tracer.legality.evaluation.contents import bytes_kept
 from tracecut.tracer.loops.program import Analysis
 from tracecut.tracer.runtime.binding import support
 from tracecut.tracer.runtime.fingerprint_key import Secret

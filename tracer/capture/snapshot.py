@@ -14,17 +14,9 @@ from tracecut.ir.loops.nest import Nest
 from tracecut.support import memory_amounts
 from tracecut.support.errors import ArtefactError
 from tracecut.support.files import load_json, read_arrays, write_arrays
+from tracecut.tracer.legality.evaluation.contents import Contents, LiveBytes, Packed, bytes_kept
 from tracecut.tracer.legality.evaluation.evaluate import Evaluation
-from tracecut.tracer.legality.evaluation.memory import (
-    STACK,
-    Contents,
-    LiveBytes,
-    Memory,
-    Object,
-    Packed,
-    Table,
-    bytes_kept,
-)
+from tracecut.tracer.legality.evaluation.memory import STACK, Memory, Object, Table
 from tracecut.tracer.legality.live_memory import stack_objects
 
 _MEMBERS = {"bases": "int64", "sizes": "int64", "kinds": "int64", "offsets": "int64", "contents": "uint8"}

@@ -10,7 +10,8 @@ import numpy.typing as npt
 from tracecut.ir.loops.nest import Nest
 from tracecut.support.process.own_stack import own_stack, variables_on
 
-from .evaluation.memory import GLOBAL, HEAP, STACK, LiveBytes, Memory, Object, Table
+from .evaluation.contents import LiveBytes
+from .evaluation.memory import GLOBAL, HEAP, STACK, Memory, Object, Table
 
 Lives = Mapping[str, int | float]
 
@@ -58,7 +59,7 @@ class LiveObjects:
     def memory(self, nests: Iterable[tuple[Nest, Lives]] = ()) -> Memory:
         """All objects, readable where they are."""
         table = self.all(nests)
-        return Memory(table, LiveBytes(table, self._library))
+        return Memory(table, LiveBytes(table.bases, table.sizes, self._library))
 
 
 def apart(

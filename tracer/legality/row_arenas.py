@@ -16,14 +16,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from tracecut.ir.loops.expressions import walk_all
-from tracecut.ir.loops.nest import Nest
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.loops.flatten_rows import RowTable
 from tracecut.tracer.loops.row_numbers import BEHIND
 
-from .evaluation.memory import HEAP, Contents, LiveBytes, Memory, Object, Packed, Rows, Table
-from .row_columns import Column, FlatScope, Vector, different
+from .evaluation.contents import Contents, LiveBytes, Packed
+from .evaluation.memory import HEAP, Memory, Object, Rows, Table
+from .row_columns import Column, FlatScope, Vector, different, written_arenas
 
 Bytes = npt.NDArray[np.uint8]
 PAGE = 1 << 12
@@ -187,13 +186,6 @@ def flatten_memory(
         rest = Packed.of(rest).without(known.bases[taken])
     made = _memory(known, taken, [*arenas, *numbers_of.values()], Contents(own, rest), stand_ins)
     return Flattened(made, {**{item.name: item.base for item in arenas}, **behind}, tuple(written))
-
-
-def written_arenas(nest: Nest, tables: Sequence[RowTable]) -> frozenset[str]:
-    """The arenas of which a nest writes rows."""
-    writes = walk_all(site.address for site in nest.sites if site.writes)
-    changed = {node.data[0] for node in writes if node.kind == "live"}
-    return frozenset(table.arena for table in tables if table.written and table.arena in changed)
 
 
 def ranges_of(rows: CopiedRows) -> list[tuple[int, int]]:

@@ -76,7 +76,12 @@ class Slots:
 
 
 def row_tables(nest: Nest, tables: Sequence[RowTable]) -> dict[RowTable, list[Expr]]:
-    """The tables of which a nest reads numbers, and the loads of these. O(nodes)."""
+    """The tables of which a nest reads numbers, and the loads of these. O(nodes).
+
+    Their rows are records if the nest writes them, whatever the function does with them elsewhere.
+    """
+    written = written_arenas(nest, tables)
+    tables = [replace(table, records=True) if table.arena in written else table for table in tables]
     of = {name: table for table in tables if table.function == nest.function for name in table.loads}
     found: dict[RowTable, list[Expr]] = {}
     for node in walk_all(nest.expressions()):
@@ -88,6 +93,13 @@ def row_tables(nest: Nest, tables: Sequence[RowTable]) -> dict[RowTable, list[Ex
             if node not in found.setdefault(of[site.key], []):
                 found[of[site.key]].append(node)
     return found
+
+
+def written_arenas(nest: Nest, tables: Sequence[RowTable]) -> frozenset[str]:
+    """The arenas of which a nest writes rows."""
+    writes = walk_all(site.address for site in nest.sites if site.writes)
+    changed = {node.data[0] for node in writes if node.kind == "live"}
+    return frozenset(table.arena for table in tables if table.written and table.arena in changed)
 
 
 @dataclass(frozen=True, eq=False)

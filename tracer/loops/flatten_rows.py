@@ -38,9 +38,9 @@ class RowTable:
         unit: bytes that its numbers count.
         loads: names of the loads of these numbers.
         pairs: numbers that are compared or subtracted: both are of one row, in each iteration.
-        written: whether rows are written too. records: whether a row is better taken for one record, which may be
-            moved, than for a piece of an array: it is written, picked by an index that is loaded, or reached at
-            constant distances alone.
+        written: whether rows are written too, somewhere in the function. records: whether a row is better taken for
+            one record, which may be moved, than for a piece of an array: it is picked by an index that is loaded, or
+            reached at constant distances alone; or a scope writes it (`row_tables`).
     """
 
     function: str
@@ -166,7 +166,7 @@ class _Rows:
                 written = bool(self.written & set(names))
                 made = RowTable(self.view.function.name, arena, unit or 1, loads, tuple(dict.fromkeys(pairs)), written)
                 gathered = any(_is_picked(nodes[name]) for name in names if name in nodes)
-                found.append(replace(made, records=written or gathered or not unit))
+                found.append(replace(made, records=gathered or not unit))
         return found
 
     def _varying(self) -> dict[str, Expr]:

@@ -17,7 +17,7 @@ from tracecut.codegen.schedule.schedule import Schedule
 from tracecut.ir.loops.nest import Nest
 from tracecut.tracer.legality.accesses import Accesses
 from tracecut.tracer.legality.evaluation.memory import Object
-from tracecut.tracer.legality.row_arenas import written_arenas
+from tracecut.tracer.legality.row_columns import written_arenas
 from tracecut.tracer.loops.flatten_rows import RowTable
 
 Vector = npt.NDArray[np.int64]

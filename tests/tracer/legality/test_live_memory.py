@@ -162,7 +162,7 @@ def test_live_bytes_are_read_where_they_are() -> None:
     data = np.arange(6, dtype=np.int64)
     base = data.ctypes.data
     table = apart(np.array([base + 16, base]), np.array([32, 16]), kinds_of("ab"), {})
-    live = LiveBytes(table, support().library)
+    live = LiveBytes(table.bases, table.sizes, support().library)
     assert list(live) == [base, base + 16] and len(live) == 2
     data[2] = 77
     assert live[base].view(np.int64).tolist() == [0, 1] and live[base + 16].view(np.int64).tolist() == [77, 3, 4, 5]

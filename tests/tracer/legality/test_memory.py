@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tracecut.tracer.legality.evaluation.memory import Contents, Packed, bytes_kept
+from tracecut.tracer.legality.evaluation.contents import Contents, Packed, bytes_kept
 
 pytestmark = pytest.mark.quick
 
