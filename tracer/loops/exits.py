@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from tracecut.ir.llvm.call_effects import effect_of
 from tracecut.ir.llvm.control_flow import ControlFlow, Loop
 from tracecut.ir.llvm.def_use import FunctionView
+from tracecut.ir.llvm.passes.promote_calls import OTHER
 from tracecut.ir.loops.nest import Exit
 
 ACCESSES = ("load", "store", "atomicrmw", "cmpxchg", "fence")
@@ -81,13 +82,17 @@ def find_exits(
 
 
 def exits_at(view: FunctionView, root: Loop, heads: Iterable[str]) -> tuple[Exit, ...]:
-    """The exits of a scope that begin at these blocks. One that makes a pointer for what follows it is final."""
+    """The exits of a scope that begin at these blocks. One that makes a pointer for what follows it is final.
+
+    So is one that makes a number for it where something is called through a pointer that nobody knows: `size()`.
+    """
     flow = view.flow
     found = []
     for head in heads:
         inside = dominated(flow, root, head)
+        unknown = any(OTHER in name for name in inside)
         final = any(
-            phi.type == "ptr" and label in inside and _made_in(view, operand.text, inside)
+            (unknown or phi.type == "ptr") and label in inside and _made_in(view, operand.text, inside)
             for name in root.blocks - inside
             for phi in flow.blocks[name].phis
             for operand, label in zip(phi.operands, phi.labels, strict=True)

@@ -28,7 +28,7 @@ from tracecut.ir.llvm.operands import return_type
 MOST_TARGETS = 3  # of one call: each is compared with in turn, and may be inlined
 MOST_CALLS = 500  # of a module
 
-_OTHER = "tracecut.other."  # the blocks that call through the pointer
+OTHER = "tracecut.other."  # in the names of the blocks that call through the pointer
 _ABI = re.compile(r"\b(?:sret|byval|inalloca|preallocated|inreg|zeroext|signext|nest|swift\w+)\b")
 _TABLE = re.compile(r"\[\d+ x ptr\] (?=\[)")
 Signature = tuple[str, ...]
@@ -64,7 +64,7 @@ def promote_calls(module: Module) -> bool:
         name = waiting.pop()
         function, called = functions[name], set()
         for start in list(function.blocks):
-            if start.name.startswith(_OTHER) or (name not in reached and start.name not in loops[name]):
+            if start.name.startswith(OTHER) or (name not in reached and start.name not in loops[name]):
                 continue
             called |= {item.word for item in start.instructions if item.op in ("call", "invoke")}
             block: Block | None = start
@@ -105,7 +105,7 @@ def _split(function: Function, block: Block, place: int, targets: list[str], num
     """Compare the pointer of the call at `place` with each target. The block behind, with all that comes after."""
     call, after = block.instructions[place], Block(f"tracecut.called.{number}", block.instructions[place + 1 :])
     meta = {kind: node for kind, node in call.meta.items() if kind == "dbg"}
-    names = [*(f"tracecut.named.{number}.{k}" for k in range(len(targets))), f"{_OTHER}{number}"]
+    names = [*(f"tracecut.named.{number}.{k}" for k in range(len(targets))), f"{OTHER}{number}"]
     blocks, results = [], []
     for name, target in zip(names, [*targets, call.word], strict=True):
         text = call.text.replace(f" {call.word}(", f" {target}(", 1)

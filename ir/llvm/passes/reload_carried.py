@@ -25,7 +25,7 @@ from tracecut.ir.llvm.call_effects import effect_of
 from tracecut.ir.llvm.control_flow import ControlFlow, Loop
 from tracecut.ir.llvm.substitute import alignment
 
-FAR = 16  # blocks, one before the other, between a load and the loop
+FAR = 16  # blocks between a load and the loop
 PLACE = ".tc.place"  # behind the name of a number: the pointer that it is loaded from
 WRITES = ("store", "atomicrmw", "cmpxchg", "fence")
 
@@ -111,20 +111,21 @@ def _element(flow: ControlFlow, loop: Loop, made: Made, ends: tuple[str, str]) -
 
 
 def _lasts(flow: ControlFlow, block: str, load: Instruction, end: str) -> bool:
-    """Whether nothing writes memory behind a load up to the end of a block to which it leads straight."""
-    for _ in range(FAR):
-        items = flow.blocks[end].instructions
-        if end == block:
+    """Whether nothing writes memory behind a load up to the end of a block that it dominates, on whatever way."""
+    ahead, seen = [end], {end}
+    while ahead:
+        name = ahead.pop()
+        items = flow.blocks[name].instructions
+        if name == block:
             items = items[next(place for place, item in enumerate(items) if item is load) + 1 :]
         if any(_may_write(item) for item in items):
             return False
-        if end == block:
-            return True
-        before = flow.predecessors[end]
-        if len(before) != 1:
+        fresh = set() if name == block else set(flow.predecessors[name]) - seen
+        if (name != block and not flow.predecessors[name]) or len(seen) + len(fresh) > FAR:
             return False
-        (end,) = before
-    return False
+        seen |= fresh
+        ahead += fresh
+    return True
 
 
 def _may_write(item: Instruction) -> bool:
