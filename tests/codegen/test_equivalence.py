@@ -20,6 +20,7 @@ PROGRAMS = [
     "edges",
     "states",
     "early",
+    "ended",
     "pieces",
     "masks",
     "odd",

@@ -43,6 +43,20 @@ MOVED = [
     ("pieces", "flat", {"2400": "direct", "4800": "moved"}),  # another loop walks its records piece by piece
     ("pieces", "flat_middle", {"2400": "direct", "6400": "moved"}),
     ("pieces", "copied_rows", {"804": "offsets", "2480": "segment", "12800": "moved"}),
+    (
+        "ended",
+        "ended",
+        {"2400": "offsets", "9684": "segment", "4800": "moved", "1600": "moved"},
+    ),  # lists that end by what stands in them
+    (
+        "ended",
+        "ended_sometimes",
+        {"2400": "offsets", "9568": "segment", "4800": "moved", "1600": "moved", "19136": "segment"},
+    ),
+    ("ended", "ended_nodes", {"4800": "moved", "tc.rows0+16": "segment", "1600": "moved"}),
+    ("ended", "ended_late", {"2400": "offsets", "4800": "moved", "9280": "segment", "1600": "moved"}),
+    ("ended", "ended_twice", {"2400": "offsets", "9780": "segment", "1600": "moved"}),  # two loops over a piece
+    ("ended", "rows_twice", {"2404": "offsets", "14848": "segment", "7424": "segment", "1600": "moved"}),
     ("pointers", "points", {"2400": "direct", "1600": "spaced", "4800": "moved", "tc.rows0+32": "moved"}),
     (
         "pointers",

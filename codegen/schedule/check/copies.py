@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 from tracecut.codegen.schedule.plan.range_function import Group
 from tracecut.codegen.schedule.schedule import Copy, RegionSchedule, Schedule, Starts
 from tracecut.ir.loops.expressions import Expr
@@ -49,6 +50,8 @@ def check_copies(
             raise ScheduleError(f"{place} is of something else, or written")
         if not _fits(schedule, region, objects, accesses, access, copy, pieces):
             raise ScheduleError(f"{place} ({copy.mode}) does not hold its records")
+    if pieces.starts and not pieces.cut and not np.array_equal(pieces.read, region.lengths):
+        raise ScheduleError(f"the pieces of region {region.region} are not what its iterations read")
 
 
 def _check_rows(accesses: Accesses, access: Access, root: str) -> None:
@@ -88,12 +91,7 @@ def _fits(
         index = accesses.by_site[str(loads[0].data[0])]
         return len(index) == 1 and renumbered(region, objects, copy.space, start, index[0])
     if copy.mode == "segment":
-        begins = [atom for atom in loads if str(atom.data[0]) in pieces.starts.get(copy.starts or (), ())]
-        inner = [atom for atom in access.form.terms if atom.kind == "counter"]
-        steps = [access.form.terms[atom] for atom in (*begins, *inner)]
-        good = len(loads) == len(begins) == 1 and not own and steps == [copy.stride] * 2
-        walked = good and (str(begins[0].data[0]), inner[0].data[0]) in pieces.walked
-        return walked and _record(accesses, access, copy, begins) == copy.first
+        return not own and _in_its_piece(region, accesses, access, copy, pieces)
     if len(own) != 1 or loads or abs(access.form.terms[own[0]]) != copy.stride:
         return False
     backwards = access.form.terms[own[0]] < 0
@@ -111,6 +109,32 @@ def _fits(
         return False
     ahead = 0 if copy.ends else end
     return record - copy.first == ahead and copy.count >= region.jobs.size + ahead
+
+
+def _in_its_piece(region: RegionSchedule, accesses: Accesses, access: Access, copy: Copy, pieces: Pieces) -> bool:
+    """Whether an access reads nothing but the piece of its iteration, record by record from a start on."""
+    assert access.form is not None
+    loads = [atom for atom in access.form.terms if atom.kind == "load"]
+    inner = [atom for atom in access.form.terms if atom.kind == "counter"]
+    if len(loads) != 1 or str(loads[0].data[0]) not in pieces.starts.get(copy.starts or (), ()):
+        return False
+    if [access.form.terms[atom] for atom in (*loads, *inner)] != [copy.stride] * (1 + len(inner)):
+        return False
+    record = _record(accesses, access, copy, loads)
+    if record is None or record < copy.first or len(inner) > 1:
+        return False
+    ahead, size = record - copy.first, region.jobs.size
+    if inner:
+        counts = _counts(accesses, inner[0].data[0], size)
+        if counts is None or (str(loads[0].data[0]), inner[0].data[0]) not in pieces.walked:
+            return False
+        read = np.where(counts > 0, counts + ahead, 0)
+    elif access.site.loop == region.region:
+        read = np.where(np.broadcast_to(accesses.mask(access.site), size), ahead + 1, 0)
+    else:
+        return False
+    pieces.read[:] = np.maximum(pieces.read, read)
+    return not np.any(read > region.lengths)
 
 
 def _record(accesses: Accesses, access: Access, copy: Copy, picks: list[Expr]) -> int | None:
@@ -132,7 +156,10 @@ class Pieces:
     Attributes:
         ends: loads that start (0) and end (1) them. cut: loops whose lengths are told by starts and ends.
         starts: place of the starts in the program → their loads. walked: (load, inner loop) over its pieces.
+        read: records of its piece that each iteration reads, as far as accesses were looked at.
     """
+
+    read: npt.NDArray[np.int64]
 
     ends: dict[str, int] = field(default_factory=dict)
     cut: set[int] = field(default_factory=set)
@@ -142,7 +169,7 @@ class Pieces:
 
 def find_pieces(region: RegionSchedule, objects: Sequence[Object], accesses: Accesses) -> Pieces:
     """Look at the lengths of the pieces. Raises ScheduleError where no inner loop runs over those of the region."""
-    pieces = Pieces()
+    pieces = Pieces(np.zeros(region.jobs.size, np.int64))
     if not any(copy.mode in ("segment", "offsets") for copy in region.copies):
         return pieces
     known = dict.fromkeys(copy.starts for copy in region.copies)
@@ -153,7 +180,7 @@ def find_pieces(region: RegionSchedule, objects: Sequence[Object], accesses: Acc
         starts = pieces.starts.get(places, set())
         for loop in sorted(accesses.nest.inside(region.region) - {region.region}):
             _look_at_lengths(pieces, starts, loop, region, accesses)
-        if not starts & pieces.ends.keys():
+        if not any(pieces.ends.get(name) == 0 for name in starts):
             raise ScheduleError(f"the pieces of region {region.region} are not those that its inner loop runs over")
     return pieces
 
@@ -170,14 +197,14 @@ def _reads_start(access: Access, places: Starts, objects: Sequence[Object], regi
 def _look_at_lengths(pieces: Pieces, starts: set[str], loop: int, region: RegionSchedule, accesses: Accesses) -> None:
     """Find the pieces that an inner loop runs over: from a start to an end, or for as long as something else says."""
     info, evaluation = accesses.nest.loops[loop], accesses.evaluation
-    domain = evaluation.domain(loop)
-    if info.trip is None or info.parent != region.region or domain is None or domain.parent is None:
+    counts = _counts(accesses, loop, region.jobs.size)
+    if info.parent != region.region or counts is None:
         return
-    counts = np.bincount(domain.parent, minlength=region.jobs.size)
-    loads = (node for part in info.trip.args for node in part.walk() if node.kind == "load")
+    parts = () if info.trip is None else info.trip.args
+    loads = (node for part in parts for node in part.walk() if node.kind == "load")
     told = {str(node.data[0]): node for node in loads if node.data[1] != "ptr"}
     named = starts & told.keys()
-    if not named and np.array_equal(counts, region.lengths):
+    if not named and np.all(counts <= region.lengths):
         pieces.ends.update(dict.fromkeys(starts, 0))
         pieces.walked.update((name, loop) for name in starts)
     if len(named) != 1 or len(told) != 2:
@@ -191,6 +218,14 @@ def _look_at_lengths(pieces: Pieces, starts: set[str], loop: int, region: Region
         pieces.ends.update({begin: 0, end: 1})
         pieces.walked.add((begin, loop))
         pieces.cut.add(loop)
+
+
+def _counts(accesses: Accesses, loop: int, jobs: int) -> npt.NDArray[np.int64] | None:
+    """How often a loop runs in each iteration of the loop around it; None when that is not known."""
+    domain = accesses.evaluation.domain(loop)
+    if domain is None or domain.parent is None:
+        return None
+    return np.bincount(domain.parent, minlength=jobs)
 
 
 def _field(copy: Copy, access: Access) -> int:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from tracecut.codegen.schedule import schedule as sc
 from tracecut.codegen.schedule.graph.scope_graph import ScopeGraph
 from tracecut.codegen.schedule.guards.relevance import unrelated_numbers
-from tracecut.codegen.schedule.plan.access_modes import piece_lengths
+from tracecut.codegen.schedule.plan.piece_lengths import first_of
 from tracecut.codegen.schedule.plan.range_function import NEW, OLD, Group
 from tracecut.codegen.schedule.plan.scope_plan import RegionUse, ScopePlan, Segments, Space
 from tracecut.codegen.schedule.reduce_modes import FAST
@@ -229,7 +229,7 @@ def _region(
         copy = _copy(plan, use, jobs.size, spaces, places)
         if use.segments is not None and use.mode in ("segment", "offsets"):
             copy = replace(copy, starts=_starts(plan, use.segments, places))
-            lengths = lengths if lengths.size else _lengths(plan, region, use.segments)
+            lengths = lengths if lengths.size else np.ascontiguousarray(use.segments.lengths, np.int32)
         copies.append(copy)
     bases: dict[int, int] = {}
     rows = plan.accesses.memory.rows
@@ -290,7 +290,7 @@ def _copy(plan: ScopePlan, use: RegionUse, jobs: int, spaces: list[Space], place
         first = record - (jobs - 1) if reverse else record
         last = first + jobs
     elif use.mode == "segment":
-        first, last = array.record(pattern), array.record(pattern)
+        first = last = first_of(array, use.patterns)
     elif use.mode == "offsets" and use.segments is not None:
         ends = use.segments.start.array != use.array
         both = use.segments.end is not None and use.segments.end.array == use.segments.start.array
@@ -336,10 +336,3 @@ def _starts(plan: ScopePlan, segments: Segments, places: Mapping[Object, int]) -
     array = plan.arrays[segments.start.array]
     low = array.origin + segments.start.offsets[0]
     return places[array.object], low, array.stride, segments.start_record, segments.start.width
-
-
-def _lengths(plan: ScopePlan, region: int, segments: Segments) -> Ints:
-    """Length of the piece of each iteration."""
-    found = piece_lengths(plan.accesses, region, segments.loop, segments.first, segments.last)
-    assert found is not None
-    return np.ascontiguousarray(found, np.int32)

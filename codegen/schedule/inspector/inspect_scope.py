@@ -60,7 +60,7 @@ class Inspection:
             if any(pattern.kind == INDIRECT or pattern.access.form is None for pattern in use.patterns):
                 if use.mode in ("moved", "spaced"):
                     moved += 1
-                else:
+                elif use.mode != "segment":  # whose first record is looked at beside the loop over it
                     stay += 1
         return moved, stay
 

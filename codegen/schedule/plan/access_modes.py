@@ -7,7 +7,8 @@ these indices). Everything else is read by the old numbers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ from tracecut.tracer.legality.access_patterns import DIRECT, INDIRECT, SEGMENT, 
 from tracecut.tracer.legality.accesses import Accesses
 from tracecut.tracer.loops.linear_forms import Linear, linear_form
 
+from .piece_lengths import first_of, is_head, piece_lengths
 from .row_copies import is_tied
 from .scope_facts import Facts, inner_trip_loads
 from .scope_plan import Field, RegionUse, Segments
@@ -51,7 +53,7 @@ def _mode(facts: Facts, region: int, array: Array, patterns: tuple[Pattern, ...]
     kinds = {pattern.kind for pattern in patterns}
     if kinds == {DIRECT} and all(facts.is_own(pattern, region) for pattern in patterns):
         return ("direct" if _in_job_order(facts, region, array, patterns) else "old"), None
-    if kinds == {SEGMENT}:
+    if SEGMENT in kinds and kinds <= {SEGMENT, INDIRECT}:
         segments = _segments(facts, region, array, patterns)
         return ("segment" if segments is not None else "plain"), segments
     if is_tied(facts, region, array, patterns):
@@ -81,32 +83,39 @@ def _alone(facts: Facts, array: Array, first: int, count: int) -> bool:
 
 
 def _segments(facts: Facts, region: int, array: Array, patterns: tuple[Pattern, ...]) -> Segments | None:
-    """The inner loop over pieces that all patterns share, None when there is no single one."""
-    shapes = {(pattern.major, pattern.inner, pattern.step, array.record(pattern)) for pattern in patterns}
+    """The inner loops over pieces that all patterns share, None when there are none, or they run over other pieces."""
+    walks = [pattern for pattern in patterns if pattern.kind == SEGMENT]
+    shapes = {(pattern.major, pattern.step) for pattern in walks}
     if len(shapes) != 1 or region not in facts.movable:
         return None
-    major, inner, step, record = shapes.pop()
-    assert major is not None and inner is not None
-    start = facts.field_of(patterns[0])
-    info = facts.nest.loops[int(inner.data[0])]
-    if start is None or step < 0 or info.trip is None or info.parent != region:
+    major, step = shapes.pop()
+    assert major is not None
+    start = facts.field_of(walks[0])
+    if start is None or step < 0:
         return None
-    begin, pace, bound = (linear_form(part, facts.accesses.lives) for part in info.trip.args)
-    told = {node for part in info.trip.args for node in part.walk() if node.kind == "load" and node.data[1] != "ptr"}
-    last = _end_of(major, begin, pace, bound)
-    if last is None and major in told:
+    if any(pattern.kind != SEGMENT and not is_head(pattern, region, major, step) for pattern in patterns):
         return None
+    counters = dict.fromkeys(pattern.inner for pattern in walks if pattern.inner is not None)
+    walked = [_walk(facts, region, major, int(inner.data[0])) for inner in counters]
+    ends = {found.last for found in walked if found is not None}
+    if None in walked or len(ends) != 1:
+        return None
+    last = ends.pop()
     end = None if last is None else facts.fields.get(str(last.data[0]))
-    if last is not None and (end is None or end in facts.frozen or told != {major, last}):
+    if last is not None and (end is None or end in facts.frozen):
         return None
     fields = [facts.by_site[str(atom.data[0])][0] for atom in (major, last) if atom is not None]
     if not all(facts.is_own(field, region) for field in fields):
         return None
-    total = _covered(facts, region, info.id, major, last, array, record)
-    if total is None or total >= 1 << (8 * start.width - 1):
+    loops = frozenset(int(inner.data[0]) for inner in counters)
+    lengths = piece_lengths(facts, region, loops, major, last)
+    total = None if lengths is None else _covered(facts, region, major, lengths, array, patterns)
+    if lengths is None or total is None or total >= 1 << (8 * start.width - 1):
         return None
-    walked = [(pattern.access.form, {major, inner}) for pattern in patterns]
-    forms = [*walked, (begin, {major}), *([] if last is None else [(bound, {last, major} & bound.atoms())])]
+    forms: list[tuple[Linear | None, Set[Expr]]] = []
+    forms += [(pattern.access.form, {major, *counters} & pattern.access.atoms.keys()) for pattern in patterns]
+    for found in walked:
+        forms += [] if found is None else found.forms
     if not all(form is not None and _holds_up_to(facts.accesses, form, atoms, total) for form, atoms in forms):
         return None
     homes = [facts.arrays[facts.home[field]] for field in fields]
@@ -114,7 +123,30 @@ def _segments(facts: Facts, region: int, array: Array, patterns: tuple[Pattern, 
     if not all(_alone(facts, at, at.record(of), jobs) for at, of in zip(homes, fields, strict=True)):
         return None
     records = [at.record(of) for at, of in zip(homes, fields, strict=True)]
-    return Segments(info.id, major, start, records[0], last, end, records[-1])
+    return Segments(loops, lengths, start, records[0], end, records[-1])
+
+
+@dataclass(frozen=True)
+class _Walk:
+    """A loop over pieces: the loaded end that it runs to, if there is one, and what it computes with start and end."""
+
+    last: Expr | None
+    forms: list[tuple[Linear | None, Set[Expr]]]
+
+
+def _walk(facts: Facts, region: int, start: Expr, loop: int) -> _Walk | None:
+    """How an inner loop runs over the pieces of a start. None where another number of it decides that, too."""
+    info = facts.nest.loops[loop]
+    if info.parent != region:
+        return None
+    if info.trip is None:
+        return _Walk(None, [])
+    begin, pace, bound = (linear_form(part, facts.accesses.lives) for part in info.trip.args)
+    told = {node for part in info.trip.args for node in part.walk() if node.kind == "load" and node.data[1] != "ptr"}
+    last = _end_of(start, begin, pace, bound)
+    if last is None:
+        return None if start in told else _Walk(None, [(begin, {start})])
+    return _Walk(last, [(begin, {start}), (bound, {last, start} & bound.atoms())]) if told == {start, last} else None
 
 
 def _end_of(start: Expr, begin: Linear, pace: Linear, bound: Linear) -> Expr | None:
@@ -130,54 +162,26 @@ def _end_of(start: Expr, begin: Linear, pace: Linear, bound: Linear) -> Expr | N
 
 
 def _covered(
-    facts: Facts, region: int, loop: int, start: Expr, end: Expr | None, array: Array, record: int
+    facts: Facts,
+    region: int,
+    start: Expr,
+    lengths: npt.NDArray[np.int64],
+    array: Array,
+    patterns: tuple[Pattern, ...],
 ) -> int | None:
-    """Length of all pieces, if the inner loop runs from start to end in every iteration that enters it; else None.
-
-    Every piece has to lie in the array, also of those that do not run.
-    """
-    evaluation = facts.accesses.evaluation
-    outer, inner = evaluation.domain(region), evaluation.domain(loop)
-    first = evaluation.at(start, region)
-    if outer is None or inner is None or inner.parent is None or not first.all_known:
-        return None
-    begins = np.broadcast_to(first.data, outer.size)
-    counts = inner.in_each(outer.size)
-    found = piece_lengths(facts.accesses, region, loop, start, end)
-    if found is None:
-        return None
-    lengths, ends = found, begins + found
-    if np.any(lengths < 0) or not np.all((counts == 0) | (counts == lengths)):
-        return None
+    """Length of all pieces, None unless every piece lies in the array, also those that do not run."""
+    first = facts.accesses.evaluation.at(start, region)
     filled = lengths > 0
-    if not filled.any():
+    if not first.all_known or not filled.any():
         return None
-    low, high = int(begins[filled].min()), int(ends[filled].max())
-    total = int(lengths.sum())
+    begins = np.broadcast_to(first.data, lengths.size)
+    low, high = int(begins[filled].min()), int((begins + lengths)[filled].max())
+    total, record = int(lengths.sum()), first_of(array, patterns)
     inside = array.capacity[0] <= low + record and high + record <= array.capacity[1]
     return total if inside and total <= MAX_GROWTH * (high - low) else None
 
 
-def piece_lengths(
-    accesses: Accesses, region: int, loop: int, start: Expr, end: Expr | None
-) -> npt.NDArray[np.int64] | None:
-    """Records of the piece of each iteration: from its start to its end, or as often as the inner loop runs.
-
-    With an end also of iterations whose inner loop does not run: a comparison of both has to come out as before.
-    """
-    evaluation = accesses.evaluation
-    outer, inner = evaluation.domain(region), evaluation.domain(loop)
-    if outer is None or inner is None or inner.parent is None:
-        return None
-    if end is None:
-        return inner.in_each(outer.size)
-    first, last = (evaluation.at(node, region) for node in (start, end))
-    if not (first.all_known and last.all_known):
-        return None
-    return np.broadcast_to(last.data, outer.size) - np.broadcast_to(first.data, outer.size)
-
-
-def _holds_up_to(accesses: Accesses, form: Linear, atoms: set[Expr], total: int) -> bool:
+def _holds_up_to(accesses: Accesses, form: Linear, atoms: Set[Expr], total: int) -> bool:
     """Whether nothing wraps on the way to an address while some atoms, and their sum, are any numbers up to `total`.
 
     Copies in pieces are numbered from 0 on: where pieces overlap there are more numbers than there were.
@@ -216,12 +220,12 @@ def _with_offsets(facts: Facts, region: int, found: list[RegionUse]) -> list[Reg
                 if start is not None:
                     cut.setdefault(start, []).append(use)
     result = {use.array: use for use in found}
-    chosen: Segments | None = None  # a schedule holds the pieces of one inner loop: whose starts cut the most arrays
+    chosen: Segments | None = None  # a schedule holds one length an iteration: of what starts cut the most arrays
     for members in sorted(cut.values(), key=len, reverse=True):
         segments = [use.segments for use in members if use.segments is not None]
-        good = len(segments) == len(members) and len({item.loop for item in segments}) == 1
-        good = good and _go_together(facts, region, chosen, segments[0])
-        if good and _offsets_fit(facts, region, segments[0], result):
+        good = len(segments) == len(members) and all(_alike(segments[0], other) for other in segments[1:])
+        good = good and _go_together(chosen, segments[0])
+        if good and _offsets_fit(facts, region, segments, result):
             chosen = chosen or segments[0]
             for field in (segments[0].start, segments[0].end):
                 if field is not None:
@@ -233,22 +237,28 @@ def _with_offsets(facts: Facts, region: int, found: list[RegionUse]) -> list[Reg
     return list(result.values())
 
 
-def _go_together(facts: Facts, region: int, first: Segments | None, second: Segments) -> bool:
+def _alike(first: Segments, second: Segments) -> bool:
+    """Whether two arrays are cut into the same pieces by one start."""
+    return first.end is second.end and np.array_equal(first.lengths, second.lengths)
+
+
+def _go_together(first: Segments | None, second: Segments) -> bool:
     """Whether pieces are of the same lengths in each iteration, and their starts in different arrays."""
     if first is None:
         return True
     taken = {field.array for field in (first.start, first.end) if field is not None}
-    if first.loop != second.loop or taken & {second.start.array, (second.end or second.start).array}:
+    if taken & {second.start.array, (second.end or second.start).array}:
         return False
-    one, other = (piece_lengths(facts.accesses, region, s.loop, s.first, s.last) for s in (first, second))
-    return one is not None and other is not None and np.array_equal(one, other)
+    return np.array_equal(first.lengths, second.lengths)
 
 
-def _offsets_fit(facts: Facts, region: int, segments: Segments, uses: Mapping[int, RegionUse]) -> bool:
+def _offsets_fit(facts: Facts, region: int, found: Sequence[Segments], uses: Mapping[int, RegionUse]) -> bool:
     """Offsets are read as start and end alone, in one of the known forms; no other loop runs as they say."""
+    segments = found[0]
+    walking = {loop for item in found for loop in item.loops} if segments.end is not None else set()
     fields = [field for field in (segments.start, segments.end) if field is not None]
     places = {field.array for field in fields}
-    others = facts.nest.inside(region) - {region} - ({segments.loop} if segments.end is not None else set())
+    others = facts.nest.inside(region) - {region} - walking
     if any(places & _homes_of_trips(facts, loop) for loop in others):
         return False
     for place in places:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tracecut.ir.loops.expressions import Expr
+import numpy as np
+import numpy.typing as npt
 from tracecut.tracer.legality.access_patterns import DIRECT, Array, Pattern
 from tracecut.tracer.legality.accesses import Accesses
 
@@ -45,19 +46,20 @@ class Space:
 
 @dataclass(frozen=True, eq=False)
 class Segments:
-    """An inner loop over a piece of an array that a loaded start (and end) picks: CSR rows.
+    """Inner loops over a piece of an array that a loaded start (and end) picks: CSR rows.
 
     Attributes:
-        first, start, start_record: the loaded start, its field, and the record that holds it for iteration 0.
-        last, end, end_record: the same of the end; none where the loop is told how long the piece is.
+        loops: each runs over the piece, one after the other.
+        lengths: records of the piece of each iteration of the region.
+        start, start_record: the field of the start, and the record that holds it for iteration 0.
+        end, end_record: the same of the end; none where the loop is told how long the piece is, or finds out.
             `end_record` − `start_record` is 1 for the usual one-array offsets.
     """
 
-    loop: int
-    first: Expr
+    loops: frozenset[int]
+    lengths: npt.NDArray[np.int64]
     start: Field
     start_record: int
-    last: Expr | None = None
     end: Field | None = None
     end_record: int = 0
 

@@ -21,7 +21,20 @@ from ..replays import load
 from .running import check, source_of
 
 Catalogue = Callable[[str], dict[str, Inspected | str]]
-PROGRAMS = ("bounds", "early", "edges", "exits", "guards", "indirect", "locals", "masks", "odd", "pairs", "pieces")
+PROGRAMS = (
+    "bounds",
+    "early",
+    "edges",
+    "ended",
+    "exits",
+    "guards",
+    "indirect",
+    "locals",
+    "masks",
+    "odd",
+    "pairs",
+    "pieces",
+)
 PROGRAMS += ("rows", "shared", "small", "states", "flags")
 EDGES = "totals"  # a loop that adds to what indices lead to
 

@@ -1,0 +1,150 @@
+/* Lists that end by what stands in them. */
+typedef struct {
+    int at; /* counted from 1 */
+    long weight;
+} Node;
+
+static int *lists_of(const int *rp, int **start) /* each of them ended by -1 */
+{
+    int *col = ints(rp[JOBS], DATA), *order = permutation(JOBS), *made = malloc(((size_t)rp[JOBS] + JOBS) * sizeof *made);
+    int put = 0;
+    *start = malloc(JOBS * sizeof **start);
+    for (int k = 0; k < JOBS; k++) {
+        int i = order[k];
+        (*start)[i] = put;
+        for (int j = rp[i]; j < rp[i + 1]; j++)
+            made[put++] = col[j];
+        made[put++] = -1;
+    }
+    return made;
+}
+
+SHAPE ended(void)
+{
+    int *rp = offsets(JOBS, 6), *start, *list = lists_of(rp, &start);
+    long *x = longs(DATA, 100), *y = longs(JOBS, 9);
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int i = 0; i < JOBS; i++) { // @ended
+            long s = 0;
+            for (int k = start[i]; list[k] >= 0; k++)
+                s += x[list[k]] ^ list[k];
+            y[i] = s;
+        }
+        for (int v = 0; v < DATA; v++)
+            x[v] += y[v] & 3;
+    }
+    show("ended", y, JOBS);
+}
+
+SHAPE ended_sometimes(void) /* some iterations do not look at their list, whose start lies anywhere */
+{
+    int *rp = offsets(JOBS, 6), *start, *list = lists_of(rp, &start), *skip = ints(JOBS, 3);
+    long *x = longs(DATA, 100), *y = longs(JOBS, 9), *cost = longs(rp[JOBS] + JOBS, 9);
+    for (int i = 0; i < JOBS; i++)
+        if (skip[i] == 0)
+            start[i] = rp[JOBS] + 1000 + i;
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int i = 0; i < JOBS; i++) { // @ended_sometimes
+            long s = 0;
+            if (skip[i])
+                for (int k = start[i]; list[k] >= 0; k++)
+                    s += x[list[k]] * cost[k];
+            y[i] += s;
+        }
+        for (int v = 0; v < DATA; v++)
+            x[v] += y[v] & 3;
+    }
+    show("ended_sometimes", y, JOBS);
+}
+
+SHAPE ended_nodes(void) /* behind pointers of their own */
+{
+    int *rp = offsets(JOBS, 6), *col = ints(rp[JOBS], DATA), *order = permutation(JOBS);
+    Node **row = malloc(JOBS * sizeof *row);
+    long *x = longs(DATA, 100), *y = longs(JOBS, 9);
+    for (int k = 0; k < JOBS; k++) {
+        int i = order[k], many = rp[i + 1] - rp[i];
+        Node *made = row[i] = malloc(((size_t)many + 1) * sizeof *made);
+        for (int j = 0; j < many; j++)
+            made[j] = (Node){col[rp[i] + j] + 1, j & 3};
+        made[many] = (Node){-1, 0};
+    }
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int i = 0; i < JOBS; i++) { // @ended_nodes
+            long s = 0;
+            for (const Node *p = row[i]; p->at != -1; p++)
+                s += p->weight * x[p->at - 1];
+            y[i] = s;
+        }
+        for (int v = 0; v < DATA; v++)
+            x[v] += y[v] & 3;
+    }
+    show("ended_nodes", y, JOBS);
+}
+
+SHAPE ended_late(void) /* none is empty: nobody looks before the first */
+{
+    int *rp = offsets(JOBS, 6), *start, *list = lists_of(rp, &start);
+    long *x = longs(DATA, 100), *y = longs(JOBS, 9);
+    for (int i = 0; i < JOBS; i++)
+        if (list[start[i]] < 0)
+            start[i] = start[(i + 1) % JOBS];
+    for (int i = 0; i < JOBS; i++)
+        if (list[start[i]] < 0)
+            start[i] = 0, list[0] = 1;
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int i = 0; i < JOBS; i++) { // @ended_late
+            long s = 0;
+            int k = start[i];
+            do
+                s += x[list[k++]];
+            while (list[k] >= 0);
+            y[i] = s;
+        }
+        for (int v = 0; v < DATA; v++)
+            x[v] += y[v] & 3;
+    }
+    show("ended_late", y, JOBS);
+}
+
+SHAPE ended_twice(void) /* two loops over a list, one after the other */
+{
+    int *rp = offsets(JOBS, 6), *start, *list = lists_of(rp, &start);
+    long *x = longs(DATA, 100), *y = longs(DATA, 9);
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int i = 0; i < JOBS; i++) { // @ended_twice
+            long s = 0;
+            for (int k = start[i]; list[k] >= 0; k++)
+                s += x[list[k]];
+            for (int k = start[i]; list[k] >= 0; k++)
+                y[list[k]] += s * 3;
+        }
+        for (int v = 0; v < DATA; v++)
+            x[v] += y[v] & 3;
+    }
+    show("ended_twice", y, DATA);
+}
+
+SHAPE rows_twice(void) /* the same of rows with an end, some of them over the second part of what they read */
+{
+    int *rp = offsets(JOBS, 6), *col = ints(rp[JOBS], DATA);
+    long *x = longs(DATA, 100), *y = longs(DATA, 9), *a = longs(rp[JOBS], 9), *b = longs(rp[JOBS], 9);
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int i = 0; i < JOBS; i++) { // @rows_twice
+            long s = 0;
+            for (int k = rp[i]; k < rp[i + 1]; k++)
+                s += a[k] * x[col[k]];
+            for (int k = rp[i]; k < rp[i + 1]; k++)
+                y[col[k]] += b[k] * s;
+        }
+        for (int v = 0; v < DATA; v++)
+            x[v] += y[v] & 3;
+    }
+    show("rows_twice", y, DATA);
+}
+
+int main(void)
+{
+    ended(), ended_sometimes(), ended_nodes(), ended_late(), ended_twice(), rows_twice();
+    return 0;
+}
