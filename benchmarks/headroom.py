@@ -91,6 +91,7 @@ STEPS = {  # five seconds or so where the data are numbered at random
     "shortest_paths.c": 200,
     "state_vectors.cpp": 20,
     "tets_matrix_free.c": 50,
+    "trust_region.cpp": 50,
     "two_levels.c": 100,
     "views.cpp": 50,
 }

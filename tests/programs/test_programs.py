@@ -60,7 +60,7 @@ EXITS = {  # how many parts run seldom; where that is said by the last word: fur
     "pagerank_push": (0, []),
     "pagerank_vectors": (0, []),
     "particles_in_cells": (0, []),
-    "nodes_ended": (0, ["1", "3", "100"]),
+    "nodes_ended": (1, ["1", "3", "100"]),
     "nodes_near": (0, []),
     "objects_pointed": (1, ["1", "2", "7", "100"]),
     "observers": (0, ["shared"]),
@@ -76,6 +76,7 @@ EXITS = {  # how many parts run seldom; where that is said by the last word: fur
     "rows_sliced": (0, []),
     "shortest_paths": (0, []),
     "tets_matrix_free": (0, []),
+    "trust_region": (2, ["other"]),
     "two_levels": (0, []),
     "views": (0, []),
 }
@@ -85,15 +86,13 @@ STAYS = {
     "cell_list",
     "fem_assembly",
     "image_warp",
-    "lists_ended",
-    "nodes_ended",
     "particles_in_cells",
 }  # jobs are moved, and their own records
 
 # Programs that compute with indices, or with other whole numbers that may be some: those are read with old numbers.
 COMPUTES = frozenset(
     "cell_list fem_assembly jacobi_arrays links_pairs lists_ended nodes_ended nodes_near observers rows_allocated "
-    "rows_counted rows_ended rows_growing".split()
+    "rows_counted rows_ended rows_growing trust_region".split()
 )
 
 
