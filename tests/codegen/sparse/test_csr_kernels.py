@@ -29,8 +29,10 @@ def test_products_are_those_of_dense_matrices(matrix: Csr, count: int | None, sc
         times = csr_transposed_times if turned else csr_times
         out = y.copy()
         assert times(matrix, x, out=out, alpha=alpha, beta=beta) is out
-        np.testing.assert_array_equal(out, alpha * (whole @ x) + beta * y)
-        np.testing.assert_array_equal(times(matrix, x), whole @ x)
+        with np.errstate(invalid="ignore"):  # BLAS may compute with lanes that it then leaves out
+            product = whole @ x
+        np.testing.assert_array_equal(out, alpha * product + beta * y)
+        np.testing.assert_array_equal(times(matrix, x), product)
 
 
 @given(matrices())

@@ -174,10 +174,10 @@ def test_the_longest_instruction() -> None:
 
 
 def test_spans_of_cores_that_are_far_apart_in_time() -> None:
-    far = replace(Machine.mesh(1, 1), cores=tuple(map(Core, range(1 << 14))))
-    graph = graph_of(1 << 20, [(i, i + 1) for i in range((1 << 20) - 2)], time=2**31 - 1)
-    found = run(graph, [0] * (graph.n - 1) + [1], [0, (1 << 14) - 1], far)
-    assert found.spans().tolist() == [[0, 0, found.time, graph.n - 1], [(1 << 14) - 1, 0, 2**31 - 1, 1]]
+    far = replace(Machine.mesh(1, 1), cores=tuple(map(Core, range(1 << 16))))
+    graph = graph_of(1 << 18, [(i, i + 1) for i in range((1 << 18) - 2)], time=2**31 - 1)
+    found = run(graph, [0] * (graph.n - 1) + [1], [0, (1 << 16) - 1], far)
+    assert found.spans().tolist() == [[0, 0, found.time, graph.n - 1], [(1 << 16) - 1, 0, 2**31 - 1, 1]]
 
 
 @pytest.mark.parametrize(
