@@ -9,6 +9,7 @@ from tracecut.ir.llvm.control_flow import ControlFlow, Loop
 from tracecut.ir.llvm.def_use import FunctionView
 
 LEFT_BEHIND = "a value that a loop leaves behind"
+LEFT_OUT = "made where the layout is not in force"
 
 
 def incoming(phi: Instruction, loop: Loop) -> tuple[Operand, Operand] | None:

@@ -22,7 +22,7 @@ from tracecut.ir.loops.nest import Exit
 
 from .bit_masks import low_bits, masks
 from .exits import Skipped
-from .phi_sources import LEFT_BEHIND, decided_by, incoming, runs_twice, walked_base
+from .phi_sources import LEFT_BEHIND, LEFT_OUT, decided_by, incoming, runs_twice, walked_base
 from .pointer_rotation import rotation, turns_in
 from .row_numbers import read_at
 
@@ -136,7 +136,7 @@ class ScalarView:
             return self.pool.live(text, type) if pointer is None else self.operand(pointer)
         found = self.view.definitions[text]
         if found.block in self.skipped.blocks:
-            return self.pool.opaque("made where the layout is not in force")
+            return self.pool.opaque(LEFT_OUT)
         made = found.instruction
         op = made.op
         if op == "phi":
@@ -318,7 +318,7 @@ class ScalarView:
 
     def _merge(self, made: Instruction, block: str) -> Expr:
         arms = self._arms(made)
-        values = [self.operand(operand) for operand in arms]
+        values = [self.operand(operand) for operand in arms] or [self.pool.opaque(LEFT_OUT)]
         if all(value is values[0] for value in values):
             return values[0]
         found = decided_by(self.view.flow, made, block) if len(arms) == len(made.operands) else None

@@ -107,3 +107,59 @@ def test_what_is_left_out(analysis: Analysis) -> None:
 def test_a_value_that_an_exit_makes_is_not_known(analysis: Analysis) -> None:
     (last,) = (site for site in analysis.nest(0).sites if site.key == "store:last:1")
     assert any(node.kind == "opaque" for node in last.address.walk())
+
+
+ASKED = """
+define void @g(ptr %x, ptr %index, ptr %f, ptr %known, ptr %other, i64 %steps) {
+entry:
+  br label %step
+step:
+  %t = phi i64 [ 0, %entry ], [ %t.next, %last ]
+  %is = icmp eq ptr %f, %known
+  br i1 %is, label %named, label %asked
+named:
+  %v = load i32, ptr %index
+  br label %called
+asked:
+  %is.other = icmp eq ptr %f, %other
+  br i1 %is.other, label %tracecut.other.0, label %tracecut.other.1
+tracecut.other.0:
+  %w = call i32 %f()
+  br label %both
+tracecut.other.1:
+  %u = call i32 %f()
+  br label %both
+both:
+  %m = phi i32 [ %w, %tracecut.other.0 ], [ %u, %tracecut.other.1 ]
+  br label %called
+called:
+  %n = phi i32 [ %v, %named ], [ %m, %both ]
+  %count = sext i32 %n to i64
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %called ], [ %k.next, %loop ]
+  %at = getelementptr double, ptr %x, i64 %k
+  store double 1.0, ptr %at
+  %k.next = add i64 %k, 1
+  %more = icmp slt i64 %k.next, %count
+  br i1 %more, label %loop, label %last
+last:
+  %t.next = add i64 %t, 1
+  %on = icmp slt i64 %t.next, %steps
+  br i1 %on, label %step, label %end
+end:
+  ret void
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("heads", "known"), [(("asked",), True), (("tracecut.other.0", "tracecut.other.1"), False), ((), False)]
+)
+def test_what_an_unknown_function_returns_is_not_what_the_layout_sees(heads: tuple[str, ...], known: bool) -> None:
+    """Such an exit ends the layout. `both` is reached from exits alone, and is none: nothing is known of its number."""
+    nest = Analysis(parse_module(ASKED)).nest(0, heads)
+    assert nest.exits == tuple(Exit(head, True) for head in heads)
+    (inner,) = (loop for loop in nest.loops.values() if loop.parent is not None)
+    trip = inner.trip
+    assert (trip is not None and not trip.has("opaque", "any", "choice")) == known
