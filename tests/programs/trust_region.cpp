@@ -8,8 +8,8 @@
 
 namespace {
 struct Node {
-    int index; // counted from 1
     double value;
+    int index; // counted from 1
 };
 
 struct Problem {
@@ -114,11 +114,11 @@ int main(int argc, char **argv)
     for (int i = 0; i < n; i++)
         problem.row[i] = new Node[length[i] + 1], length[i] = 0;
     for (const Edge &e : edges) {
-        problem.row[e.a][length[e.a]++] = Node{e.b + 1, 0.2 + e.weight};
-        problem.row[e.b][length[e.b]++] = Node{e.a + 1, 0.2 + e.weight};
+        problem.row[e.a][length[e.a]++] = Node{0.2 + e.weight, e.b + 1};
+        problem.row[e.b][length[e.b]++] = Node{0.2 + e.weight, e.a + 1};
     }
     for (int i = 0; i < n; i++)
-        problem.row[i][length[i]] = Node{-1, 0};
+        problem.row[i][length[i]] = Node{0, -1};
     double *cost = new double[n], *g = new double[n], *s = new double[n];
     for (int i = 0; i < n; i++)
         cost[i] = 0.01 * (1 + i % 3), g[i] = 0.1 * (i % 11 - 5);

@@ -71,7 +71,7 @@ def _loaded(flow: ControlFlow, loop: Loop, made: Made, phi: Instruction) -> list
     name, lines = str(phi.result), []
     pointer = _between(flow, loop, ends)
     if pointer is None:
-        place = _element(flow, loop, made, ends)
+        place = _member(flow, loop, made, ends) or _element(flow, loop, made, ends)
         if place is None:
             return []
         pointer = name + PLACE
@@ -89,6 +89,34 @@ def _between(flow: ControlFlow, loop: Loop, ends: tuple[str, str]) -> str | None
     """The phi of the header that takes these two values."""
     found = (phi for phi in flow.blocks[loop.header].phis if _ends(loop, phi) == ends)
     return next((str(phi.result) for phi in found), None)
+
+
+def _member(flow: ControlFlow, loop: Loop, made: Made, ends: tuple[str, str]) -> str | None:
+    """The member of a record behind the phi of the header that walks over the records; None if there is none.
+
+    Both members lie equally far behind what that phi takes over: from its last iteration too, which goes on by bytes.
+    """
+    first, again = _behind(made, ends[0]), _behind(made, ends[1])
+    for phi in flow.blocks[loop.header].phis:
+        before, after = (_behind(made, text) for text in _ends(loop, phi))
+        apart = first[1] - before[1]
+        if phi.type == "ptr" and before[0] == first[0] and after[0] == again[0] and again[1] - after[1] == apart:
+            return f"getelementptr i8, ptr {phi.result}, i64 {apart}"
+    return None
+
+
+def _behind(made: Made, text: str) -> tuple[str, int]:
+    """The pointer that one is a fixed number of bytes behind, and how many."""
+    distance = 0
+    while text in made:
+        step = made[text][1]
+        if step.op != "getelementptr" or step.word != "i8" or len(step.operands) != 2:
+            break
+        bytes_ahead = step.operands[1].text
+        if not bytes_ahead.lstrip("-").isdigit():
+            break
+        text, distance = step.operands[0].text, distance + int(bytes_ahead)
+    return text, distance
 
 
 def _element(flow: ControlFlow, loop: Loop, made: Made, ends: tuple[str, str]) -> str | None:

@@ -43,10 +43,33 @@ INDEX = POINTER.replace("%p = phi ptr [ %list, %pre ], [ %q, %loop ]", "%k = phi
 INDEX = INDEX.replace(
     "%q = getelementptr i8, ptr %p, i64 8", "%l = add i64 %k, 1\n  %q = getelementptr i64, ptr %list, i64 %l"
 )
-PLAIN = {"before": "", "inside": "", "behind": "", "volatile": "", "start": "0"}
+# The number stands 8 bytes into records of 16, and the walk is over the records.
+MEMBER = POINTER.replace(
+    "%first = load i64, ptr %list, align 8",
+    "%m = getelementptr i8, ptr %list, i64 8\n  %first = load i64, ptr %m, align 8",
+)
+MEMBER = MEMBER.replace("%q = getelementptr i8, ptr %p, i64 8", "%q = getelementptr i8, ptr %p, i64 16")
+MEMBER = MEMBER.replace("i64, ptr %q, align 8", "i64, ptr %w, align 8").replace(
+    "  %next =", "  %w = getelementptr i8, ptr %p, i64 {member}\n  %next ="
+)
+# A way around another loop lies between the first load and the loop.
+AROUND = POINTER.replace("label %none, label %pre\n", "label %none, label %other\n").replace(
+    "pre:\n",
+    """other:
+  %i = phi i64 [ 0, %entry ], [ %j, %other ]
+  {around}
+  %j = add i64 %i, 1
+  %again = icmp slt i64 %j, 2
+  br i1 %again, label %other, label %pre
+pre:
+""",
+)
+PLAIN = {"before": "", "inside": "", "behind": "", "volatile": "", "start": "0", "member": "24", "around": ""}
 TAKEN = {
     "pointer": (POINTER, {}),
     "index": (INDEX, {}),
+    "member": (MEMBER, {}),
+    "around another loop": (AROUND, {}),
     "a store in front of the load": (POINTER, {"inside": "store i64 %t, ptr %out"}),
     "a store to what is handed on, in front of it": (POINTER, {"inside": "store i64 0, ptr %p"}),
 }
@@ -56,6 +79,8 @@ LEFT = {
     "a call behind the load": (POINTER + "declare void @g()\n", {"behind": "call void @g()"}),
     "volatile": (POINTER, {"volatile": "volatile"}),
     "another index": (INDEX, {"start": "1"}),
+    "another member": (MEMBER, {"member": "16"}),
+    "a store in another loop": (AROUND, {"around": "store i64 5, ptr %list"}),
 }
 
 
@@ -80,7 +105,7 @@ def test_the_number_is_loaded_again(shape: str, words: dict[str, str]) -> None:
     before, after = both(shape, words)
     assert "%v = phi" in before and "%v = phi" not in after and "%v = load i64, ptr" in after
     assert "%t = add i64 %s, %v" in after
-    for numbers in ([-1], [3, -1], [4, 0, 7, 9, -5, 2]):
+    for numbers in ([-1, -1], [3, -1], [3, 5, -1, -1], [4, 0, 7, 9, 3, 1, -5, -5, 2]):
         assert left(after, numbers) == left(before, numbers)
 
 
