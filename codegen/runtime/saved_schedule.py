@@ -126,6 +126,9 @@ class SavedSchedule:
         """
         variables = [(raw[place], size) for place, size in self.listed["stack"]]
         variables = variables_on(own_stack(), variables) if variables else []
+        for recipe, size in self.listed["lent"]:  # each may lead to the next
+            address = self.value(recipe, raw, Objects(self._library, self._names, variables))
+            variables = variables_on(own_stack(), [*variables, (address, size)]) if address else variables
         rows, lives = self.rows, named_numbers(self.listed["values"], raw)
         if rows is None:
             objects = Objects(self._library, self._names, variables)

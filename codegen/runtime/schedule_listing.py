@@ -151,7 +151,9 @@ def first_look(file: ScopeFile, name: str, folder: Path) -> dict[str, Any]:
     tables = listed_tables(nest, file.tables, file.columns, file.used_rows, file.schedule, recipes)
     codes = {loop: _code(nest, file.outlined[loop], places, types, arenas) for loop in file.regions}
     guard, kept, whole = _known(file.schedule.guard, recipes, places)
+    lent = [[pointer_recipe(pointer, places), size] for pointer, size in nest.lent]
     complete = whole and tables is not None and None not in codes.values() and set(nest.stack) <= places.keys()
+    complete = complete and all(recipe is not None for recipe, _ in lent)
     if file.tables and not complete:  # the rest of the guard is about copies, which the host makes
         own = tuple(ref for ref in file.schedule.guard.objects if not ref.numbers)
         recipes = [pointer_recipe(pointer, places) for pointer in pointers_of(nest)]
@@ -178,6 +180,7 @@ def first_look(file: ScopeFile, name: str, folder: Path) -> dict[str, Any]:
         "places": sorted({str(nest.loops[loop].place) for loop in file.regions}),
         "values": [list(value) for value in file.values],
         "stack": [[places[name], size] for name, size in nest.stack.items() if size and name in places],
+        "lent": [item for item in lent if item[0] is not None],
         "pointers": [recipes[pointer] for pointer in kept],
         "made": {name: nest.made.get(name, "") for name in guard.numbers},
         "pointers_made": [made[pointer] for pointer in kept],

@@ -255,6 +255,7 @@ class Nest:
     Attributes:
         index_data: index load → places where the loaded value is also used as data.
         stack: live value → bytes, for stack arrays of a known size, and for variables that a caller may have there.
+        lent: the same of pointers that are loaded from one place: (pointer, bytes), each behind those that lead there.
         values: what goes into the inner loops that may be rescheduled: name → expression.
         made: live value → where it comes from, `f.c:12` or `parameter 2 of f`, empty where that is not known.
         exits: parts of the root that are left out.
@@ -272,6 +273,7 @@ class Nest:
     made: Mapping[str, str] = field(default_factory=dict)
     loose: frozenset[str] = frozenset()
     exits: tuple[Exit, ...] = ()
+    lent: tuple[tuple[Expr, int], ...] = ()
 
     def lives(self) -> dict[str, str]:
         """Values from outside that any expression mentions: name → type, in order of appearance."""

@@ -15,7 +15,7 @@ from .path_conditions import Condition, literals
 
 def to_json(nest: nests.Nest) -> dict[str, Any]:
     """Plain values of a nest."""
-    roots = [*nest.expressions(), *nest.values.values()]
+    roots = [*nest.expressions(), *nest.values.values(), *(pointer for pointer, _ in nest.lent)]
     nodes, places = dump(roots)
     known = {id(expr): place for expr, place in zip(roots, places, strict=True)}
     return {
@@ -29,6 +29,7 @@ def to_json(nest: nests.Nest) -> dict[str, Any]:
         "values": {name: known[id(expr)] for name, expr in nest.values.items()},
         "made": dict(nest.made),
         "loose": sorted(nest.loose),
+        "lent": [[known[id(pointer)], size] for pointer, size in nest.lent],
         "exits": [[item.block, item.final] for item in nest.exits],
     }
 
@@ -50,6 +51,7 @@ def from_json(data: Mapping[str, Any]) -> nests.Nest:
             pool=pool,
             made={str(name): str(found) for name, found in data["made"].items()},
             loose=frozenset(map(str, data["loose"])),
+            lent=tuple((_node(nodes, place), int(size)) for place, size in data["lent"]),
             exits=tuple(nests.Exit(str(block), bool(final)) for block, final in data["exits"]),
         )
         _check(nest, nodes)

@@ -76,7 +76,7 @@ struct Identity : Function {
 
 struct Solver {
     explicit Solver(const Function *function) : function(function) {}
-    void run(const double *g, double *s, int steps)
+    __attribute__((noinline)) void run(const double *g, double *s, int steps) // in a file of its own, most often
     {
         int n = function->size();
         double *r = new double[n], *d = new double[n], *hd = new double[n], rr = 0;
@@ -127,7 +127,8 @@ int main(int argc, char **argv)
         function = new Identity(n);
     else
         function = new Losses(&problem, cost);
-    Solver(function).run(g, s, steps);
+    Solver solver(function);
+    solver.run(g, s, steps);
     double sum = 0;
     for (int i = 0; i < n; i++)
         sum += s[i] * (i % 17);

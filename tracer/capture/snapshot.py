@@ -48,7 +48,7 @@ class Capture:
 
         O(objects log objects + bytes on the stack).
         """
-        stack = stack_objects([(nest, lives)], lambda: self.stack)
+        stack = stack_objects([(nest, lives)], lambda: self.stack, lambda address: self.memory.read(address, 8))
         known = self.memory.columns()
         rest = known.kinds != STACK
         if rest.all() and not stack:

@@ -41,9 +41,12 @@ def is_whole(nest: Nest, address: Expr, item: Object) -> bool:
     """Whether what is known as an object is all of it for an address that leads there.
 
     Of a variable on a caller's stack nothing is known but the members that a loop reaches at fixed places
-    (`Nest.stack`); what comes to one of them by another pointer, and goes on from there, may leave it.
+    (`Nest.stack`, `Nest.lent`); what comes to one of them by another pointer, and goes on from there, may leave it.
     """
-    return item.kind != STACK or all(root.data[0] in nest.stack for root in pointer_roots(address) if root.data)
+    if item.kind != STACK:
+        return True
+    lent = {id(pointer) for pointer, _ in nest.lent}
+    return all(root.data[0] in nest.stack or id(root) in lent for root in pointer_roots(address) if root.data)
 
 
 def _home(evaluation: Evaluation, root: Expr) -> Object | None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
+from tracecut.ir.loops.expressions import Expr
 from tracecut.ir.loops.nest import Nest
 from tracecut.support.process.own_stack import own_stack, variables_on
 
@@ -14,6 +15,7 @@ from .evaluation.contents import LiveBytes
 from .evaluation.memory import GLOBAL, HEAP, STACK, Memory, Object, Table
 
 Lives = Mapping[str, int | float]
+POINTER = 8
 
 
 class LiveObjects:
@@ -48,11 +50,24 @@ class LiveObjects:
             if count <= room:
                 break
             room = count + count // 4
-        named = [*self._globals, *stack_objects(nests, own_stack)]
+        nests, heap = list(nests), (bases[:count].view(np.int64), sizes[:count].view(np.int64))
+        known = self._together(heap, stack_objects(nests, own_stack, lambda _: None))
+        if not any(nest.lent for nest, _ in nests):
+            return known
+        memory, stack = Memory(known, LiveBytes(known.bases, known.sizes, self._library)), own_stack()
+
+        def read(address: int) -> bytes | None:
+            on_stack = stack[0] <= address <= stack[1] - POINTER
+            return ctypes.string_at(address, POINTER) if on_stack else memory.read(address, POINTER)
+
+        return self._together(heap, stack_objects(nests, lambda: stack, read))
+
+    def _together(self, heap: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]], others: Sequence[Object]) -> Table:
+        named = [*self._globals, *others]
         return apart(
-            np.concatenate([bases[:count].view(np.int64), np.array([item.base for item in named], np.int64)]),
-            np.concatenate([sizes[:count].view(np.int64), np.array([item.size for item in named], np.int64)]),
-            np.concatenate([np.full(count, HEAP, np.uint8), np.array([item.kind for item in named], np.uint8)]),
+            np.concatenate([heap[0], np.array([item.base for item in named], np.int64)]),
+            np.concatenate([heap[1], np.array([item.size for item in named], np.int64)]),
+            np.concatenate([np.full(heap[0].size, HEAP, np.uint8), np.array([item.kind for item in named], np.uint8)]),
             {item.base: item.name for item in named},
         )
 
@@ -79,10 +94,35 @@ def apart(
     return Table(bases[keep], sizes[order][keep], kinds[order][keep], names)
 
 
-def stack_objects(nests: Iterable[tuple[Nest, Lives]], stack: Callable[[], tuple[int, int]]) -> list[Object]:
-    """Stack arrays that are live into nests, and variables of their callers. `stack`: says which addresses it has."""
+def stack_objects(
+    nests: Iterable[tuple[Nest, Lives]],
+    stack: Callable[[], tuple[int, int]],
+    read: Callable[[int], bytes | None],
+) -> list[Object]:
+    """Stack arrays that are live into nests, and variables of their callers, which loaded pointers may lead to.
+
+    `stack`: says which addresses it has. `read`: a pointer in memory, None where nothing can be read.
+    """
+    nests = list(nests)
     named = {
         (int(lives[name]), size): name for nest, lives in nests for name, size in nest.stack.items() if name in lives
     }
-    places = variables_on(stack(), named) if named else []
+    lent = [(_value(pointer, lives, read), size) for nest, lives in nests for pointer, size in nest.lent]
+    found = [*named, *((address, size) for address, size in lent if address is not None)]
+    places = variables_on(stack(), found) if found else []
     return [Object(base, size, STACK, named.get((base, size), "")) for base, size in places]
+
+
+def _value(expr: Expr, lives: Lives, read: Callable[[int], bytes | None]) -> int | None:
+    """The number that a loaded pointer is, None where that is not known."""
+    if expr.kind == "live":
+        found = lives.get(str(expr.data[0]))
+        return None if found is None else int(found)
+    if expr.kind == "const":
+        return int(expr.data[0])
+    parts = [_value(part, lives, read) for part in expr.args]
+    if expr.kind == "load" and parts[0] is not None:
+        data = read(parts[0])
+        return None if data is None else int.from_bytes(data, "little", signed=True)
+    known = [part for part in parts if part is not None]
+    return sum(known) if expr.kind == "op" and expr.data[0] == "add" and len(known) == len(parts) else None

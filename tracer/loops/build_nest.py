@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from tracecut.ir.llvm import Instruction, Operand
@@ -112,7 +112,8 @@ class _Builder:
         made = {name: made_at(self.view, self.lines, name) for name in lives}
         loose = frozenset(name for name, type in lives.items() if type == "ptr" and may_stray(self.view, name))
         stack = self._stack(self._known_elsewhere() | lives if nest.pointers[1] else lives) | self._lent(lives, sites)
-        return replace(nest, stack=stack, made=made, loose=loose, exits=self.taken)
+        lent = _lent_behind(sites)
+        return replace(nest, stack=stack, made=made, loose=loose, exits=self.taken, lent=lent)
 
     def _cycles(self, loop: Loop) -> list[Obstacle]:
         """Cycles in a loop, and in none inside of it, that are no loops: entered in several places by gotos."""
@@ -306,6 +307,33 @@ class _Builder:
 
     def _loop_place(self, loop: Loop) -> Place:
         return self.lines.loop_place(self.view.flow, loop) or NOWHERE
+
+
+VARYING = ("counter", "opaque", "any", "state", "choice")
+
+
+def _lent_behind(sites: Iterable[Site]) -> tuple[tuple[Expr, int], ...]:
+    """Bytes behind pointers that are loaded from one place, where only fixed places are reached from there.
+
+    `this->problem->rows`: the problem may be on the stack of any caller, as what parameters point to (`_lent`).
+    """
+    found: dict[Expr, int] = {}
+    roams: set[Expr] = set()
+    for site in sites:
+        form = linear_form(site.address, {})
+        for atom, factor in form.terms.items():
+            for node in pointer_roots(atom):
+                if (
+                    node.kind != "load"
+                    or node.data[1] != "ptr"
+                    or node.has("counter", "opaque", "any", "state", "choice")
+                ):
+                    continue
+                if len(form.terms) == factor == 1 and atom is node and site.length is None and form.const >= 0:
+                    found[node] = max(found.get(node, 0), form.const + site.size)
+                else:
+                    roams.add(node)
+    return tuple((node, found[node]) for node in sorted(found.keys() - roams, key=lambda node: node.serial))
 
 
 def _bytes_ahead(made: Instruction) -> int | None:
