@@ -24,7 +24,8 @@ pytestmark = pytest.mark.quick
 SOURCE = """
 #include <string.h>
 double held[64];
-void all(int n, const int *start, const int *column, double *x, double *y, double *z, int *tally)
+void all(int n, const int *start, const int *column, double *x, double *y, double *z, int *tally,
+         double *const *scale)
 {
     double last = 0, most = 0;
     for (int t = 0; t < n; t++) {
@@ -33,7 +34,7 @@ void all(int n, const int *start, const int *column, double *x, double *y, doubl
         for (int i = 0; i < 60; i++) {
             double s = 0;
             for (int j = start[i]; j < start[i + 1]; j++) {
-                s += x[column[j]] * held[i];
+                s += x[column[j]] * held[i] * **scale;
                 local[column[j] & 7] += s;
             }
             if (s > 3 || column[i] == 2) {
@@ -90,6 +91,7 @@ def described(nest: Nest) -> Any:
         nest.root,
         dict(nest.index_data),
         dict(nest.stack),
+        [(str(pointer), size) for pointer, size in nest.lent],
         {name: str(expr) for name, expr in nest.values.items()},
         [described_loop(loop) for loop in nest.loops.values()],
         [described_site(site) for site in nest.sites],
@@ -97,14 +99,15 @@ def described(nest: Nest) -> Any:
 
 
 def test_every_loop_comes_back(analysis: Analysis) -> None:
-    kinds = set()
+    kinds, lent = set(), set()
     for number in range(analysis.n_loops):
         nest = analysis.nest(number)
         found = from_json(json.loads(json.dumps(to_json(nest))))
         assert described(found) == described(nest)
         assert found.lives() == nest.lives() and found.deciding() == nest.deciding()
         kinds |= {site.kind for site in nest.sites}
-    assert kinds == {"read", "write", "reduce"}
+        lent |= {size for _, size in nest.lent}
+    assert kinds == {"read", "write", "reduce"} and lent == {8}
     assert to_json(from_json(to_json(analysis.nest(0)))) == to_json(analysis.nest(0))
 
 

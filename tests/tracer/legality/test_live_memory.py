@@ -13,19 +13,20 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tracecut.ir.loops.expressions import Expr, Pool
 from tracecut.tracer.capture.snapshot import NEAR, Capture
+from tracecut.tracer.legality.evaluation.contents import LiveBytes
 from tracecut.tracer.legality.evaluation.memory import (
     DTYPES,
     GLOBAL,
     HEAP,
     MANY,
     STACK,
-    LiveBytes,
     Memory,
     Object,
     Table,
 )
-from tracecut.tracer.legality.live_memory import apart
+from tracecut.tracer.legality.live_memory import apart, stack_objects
 from tracecut.tracer.runtime.binding import support
 from tracecut.tracer.runtime.hook_slots import decode, named_numbers
 
@@ -261,3 +262,38 @@ def test_a_walk_is_reading_one_after_the_other(memory: Memory, start: int, step:
 def test_numbers_of_reported_slots(type: str, raw: int, number: float) -> None:
     assert decode([raw], [type]) == [number]
     assert named_numbers([("%a", type), ("%b", "<2 x i32>")], [raw, 5]) == {"%a": number}
+
+
+@dataclass
+class Lending:
+    """As much of a nest as says what may be on the stack of a caller."""
+
+    stack: dict[str, int]
+    lent: tuple[tuple[Expr, int], ...]
+
+
+def test_loaded_pointers_lead_to_variables_of_callers() -> None:
+    """`this->function->problem`: a function on the heap, whose problem is on the stack again; and a pointer to none."""
+    pool = Pool()
+    this = pool.live("%this", "ptr")
+
+    def behind(pointer: Expr, offset: int) -> Expr:
+        return pool.make("load", ("%a", "ptr"), (pool.op("add", "ptr", pointer, pool.const(offset)),))
+
+    function = behind(this, 8)
+    nest = Lending({"%this": 16}, ((function, 24), (behind(function, 16), 32), (behind(this, 0), 8)))
+    memory = {1008: 7000, 7016: 1040, 1000: 0}
+
+    def found(known: dict[int, int], lives: dict[str, int]) -> list[tuple[int, int]]:
+        def read(address: int) -> bytes | None:
+            return known[address].to_bytes(8, "little") if address in known else None
+
+        made = stack_objects([(nest, lives)], lambda: (900, 1100), read)  # type: ignore[list-item]
+        assert {item.kind for item in made} <= {STACK}
+        return [(item.base, item.size) for item in made]
+
+    assert found(memory, {"%this": 1000}) == [(1000, 16), (1040, 32)]
+    assert found(memory | {7016: 1008}, {"%this": 1000}) == [(1000, 40)]  # they share bytes
+    assert found(memory | {7016: 1080}, {"%this": 1000}) == [(1000, 16)]  # more than the stack has
+    assert found({1008: 7000}, {"%this": 1000}) == [(1000, 16)]
+    assert found(memory, {"%this": 8000}) == found(memory, {}) == []
