@@ -39,6 +39,11 @@ MOVED = [
     ("rows", "start_end", {"2400": "offsets", "14176": "segment", "7088": "segment", "4800": "moved", "1600": "moved"}),
     ("indirect", "two_levels", {"2400": "direct", "1200+8": "spaced", "1600": "moved", "2400+16": "moved"}),
     ("indirect", "members", {"2400": "direct", "1600": "moved"}),  # pointers that are loaded each time
+    (
+        "states",
+        "lent",
+        {"2400": "direct", "1600": "moved", "%arg": "old", "4800": "moved"},
+    ),  # what they are members of is on the stack of other functions
     ("locals", "local_array", {"2400": "direct", "1600": "moved"}),
     ("pieces", "flat", {"2400": "direct", "4800": "moved"}),  # another loop walks its records piece by piece
     ("pieces", "flat_middle", {"2400": "direct", "6400": "moved"}),

@@ -111,7 +111,8 @@ class _Builder:
         lives = nest.lives()
         made = {name: made_at(self.view, self.lines, name) for name in lives}
         loose = frozenset(name for name, type in lives.items() if type == "ptr" and may_stray(self.view, name))
-        stack = self._stack(self._known_elsewhere() | lives if nest.pointers[1] else lives) | self._lent(lives, sites)
+        known = self._stack(self._known_elsewhere() | lives if nest.pointers[1] else lives)
+        stack = {**self._lent(lives, sites), **known}
         lent = _lent_behind(sites)
         return replace(nest, stack=stack, made=made, loose=loose, exits=self.taken, lent=lent)
 
@@ -172,13 +173,12 @@ class _Builder:
         return found
 
     def _lent(self, lives: Mapping[str, str], sites: list[Site]) -> dict[str, int]:
-        """Bytes of what parameters point to, and of members of it, where only fixed places are reached from there:
-        `double *norm`, `a->rows`.
+        """Bytes of what pointers from elsewhere lead to, and of members of it, where only fixed places are reached from
+        there: `double *norm`, `a->rows`.
 
         Where a caller has such a variable on its stack, nothing else than this is known of it.
         """
-        pointers = [name for name, type in lives.items() if type == "ptr"]
-        found = {name: 0 for name in pointers if self.view.origin(name) in self.view.parameter_types}
+        found = {name: 0 for name, type in lives.items() if type == "ptr" and not name.startswith("@")}
         for site in sites:
             form = linear_form(site.address, {})
             for atom, factor in form.terms.items():

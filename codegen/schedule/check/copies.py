@@ -160,7 +160,6 @@ class Pieces:
     """
 
     read: npt.NDArray[np.int64]
-
     ends: dict[str, int] = field(default_factory=dict)
     cut: set[int] = field(default_factory=set)
     starts: dict[tuple[int, ...], set[str]] = field(default_factory=dict)

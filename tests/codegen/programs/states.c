@@ -117,11 +117,40 @@ SHAPE scattered_records(void) /* two iterations may write one record: the last o
     free(idx), free(from), free(to);
 }
 
+typedef struct {
+    int *from;
+    long *x, *y;
+} Held;
+
+typedef struct {
+    long scale;
+    const Held *held;
+} Owner;
+
+static __attribute__((noinline)) void sweep_lent(const Owner *o)
+{
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int i = 0; i < JOBS; i++) // @lent
+            o->held->y[i] += o->held->x[o->held->from[i]] * o->scale;
+        for (int v = 0; v < DATA; v++)
+            o->held->x[v] += o->held->y[v] & 3;
+    }
+}
+
+SHAPE lent(void) /* the arrays are members of what the caller of a caller has on its stack */
+{
+    Held held = {ints(JOBS, DATA), longs(DATA, 100), longs(JOBS, 9)};
+    Owner owner = {3, &held};
+    sweep_lent(&owner);
+    show("lent", held.y, JOBS);
+}
+
 int main(void)
 {
     struct body *body = malloc(sizeof *body);
     *body = (struct body){DATA, JOBS, (int (*)[3])ints(3 * JOBS, DATA), (struct point *)longs(3 * DATA, 9),
                           (struct point *)longs(3 * DATA, 9), floats(DATA, 3)};
     pulled(), turned(), turned_in_place(), turned_sometimes(), members(body), copied_records(), scattered_records();
+    lent();
     return 0;
 }
