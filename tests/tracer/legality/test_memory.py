@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tracecut.tracer.legality.evaluation.contents import Contents, Packed, bytes_kept
+from tracecut.tracer.legality.evaluation.memory import HEAP, Memory, Object
 
 pytestmark = pytest.mark.quick
 
@@ -44,3 +45,17 @@ def test_what_was_left_out_is_not_counted(rest: dict[int, int], data: st.DataObj
     assert bytes_kept(left) == sum(found.size for found in expected.values())
     both = expected | filled(own, 100)
     assert bytes_kept(Contents(filled(own, 100), left)) == sum(found.size for found in both.values())
+
+
+@pytest.mark.parametrize("count", [1, 1 << 9])
+def test_addresses_at_the_end_of_all_memory_lead_nowhere(count: int) -> None:
+    """None of them wraps around on the way, however many are asked for together."""
+    objects = [Object(1 << 40, 16, HEAP), Object(1 << 41, 3, HEAP)]
+    bases = np.array([item.base for item in objects], np.int64)
+    memory = Memory(objects, Packed(bases, np.array([0, 16, 19]), np.arange(19, dtype=np.uint8)))
+    last = np.iinfo(np.int64).max
+    asked = np.array([last, last - 7, -last - 1, 1 << 41, (1 << 40) + 9, (1 << 40) + 8] * count, np.int64)
+    values, ok = memory.gather(asked, "i64")
+    assert ok.tolist() == [False, False, False, False, False, True] * count
+    assert values[5::6].tolist() == [int.from_bytes(bytes(range(8, 16)), "little")] * count
+    assert not values[~ok].any()

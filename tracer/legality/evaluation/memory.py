@@ -206,7 +206,7 @@ class Memory:
     def _gather(self, addresses: npt.NDArray[np.int64], dtype: np.dtype[Any]) -> Loaded:
         values, ok = np.zeros(addresses.shape, dtype), np.zeros(addresses.shape, bool)
         places = np.searchsorted(self._bases, addresses, side="right") - 1
-        inside = (places >= 0) & (addresses + dtype.itemsize <= self._ends[places]) if self._ends.size else ok
+        inside = (places >= 0) & (addresses <= self._ends[places] - dtype.itemsize) if self._ends.size else ok
         rest = np.flatnonzero(inside)
         if rest.size >= SOME:  # of many objects, most often
             bases = self._bases[places[rest]]
