@@ -125,10 +125,15 @@ class SavedSchedule:
         With a guard that is not complete it is a first look: the rest is for the host to ask. `threads`: copy rows.
         """
         variables = [(raw[place], size) for place, size in self.listed["stack"]]
-        variables = variables_on(own_stack(), variables) if variables else []
-        for recipe, size in self.listed["lent"]:  # each may lead to the next
-            address = self.value(recipe, raw, Objects(self._library, self._names, variables))
-            variables = variables_on(own_stack(), [*variables, (address, size)]) if address else variables
+        lent = self.listed["lent"]
+        stack = own_stack() if variables or lent else (0, 0)
+        variables = variables_on(stack, variables)
+        known = Objects(self._library, self._names, variables) if lent else None
+        for recipe, size in lent:  # each may lead to the next; most lead to no stack
+            address = None if known is None else self.value(recipe, raw, known)
+            if address is not None and stack[0] <= address < stack[1]:
+                variables = variables_on(stack, [*variables, (address, size)])
+                known = Objects(self._library, self._names, variables)
         rows, lives = self.rows, named_numbers(self.listed["values"], raw)
         if rows is None:
             objects = Objects(self._library, self._names, variables)

@@ -51,7 +51,8 @@ class LiveObjects:
                 break
             room = count + count // 4
         nests, heap = list(nests), (bases[:count].view(np.int64), sizes[:count].view(np.int64))
-        known = self._together(heap, stack_objects(nests, own_stack, lambda _: None))
+        direct = stack_objects(nests, own_stack, lambda _: None)
+        known = self._together(heap, direct)
         if not any(nest.lent for nest, _ in nests):
             return known
         memory, stack = Memory(known, LiveBytes(known.bases, known.sizes, self._library)), own_stack()
@@ -60,7 +61,8 @@ class LiveObjects:
             on_stack = stack[0] <= address <= stack[1] - POINTER
             return ctypes.string_at(address, POINTER) if on_stack else memory.read(address, POINTER)
 
-        return self._together(heap, stack_objects(nests, lambda: stack, read))
+        found = stack_objects(nests, lambda: stack, read)
+        return known if found == direct else self._together(heap, found)
 
     def _together(self, heap: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]], others: Sequence[Object]) -> Table:
         named = [*self._globals, *others]
