@@ -214,4 +214,4 @@ def _counter_range(accesses: Accesses, atom: Expr) -> tuple[int, int] | None:
     domain = accesses.evaluation.domain(atom.data[0])
     if domain is None:
         return None
-    return (0, 0) if domain.size == 0 else (int(domain.counter.min()), int(domain.counter.max()))
+    return domain.numbers

@@ -286,7 +286,7 @@ class Accesses:
         if atom.kind == "counter" and found.data.ndim and found.all_known:
             domain = self.evaluation.domain(atom.data[0])
             assert domain is not None
-            return (int(domain.counter.min()), int(domain.counter.max())) if domain.size else NO_RANGE
+            return domain.numbers if domain.size else NO_RANGE
         if found.data.dtype.kind not in "iu":
             return None
         domain = self.evaluation.domain(site.loop)

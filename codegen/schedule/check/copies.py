@@ -144,7 +144,7 @@ def _record(accesses: Accesses, access: Access, copy: Copy, picks: list[Expr]) -
     for atom, factor in access.form.terms.items():
         domain = accesses.evaluation.domain(atom.data[0]) if atom.kind == "counter" and atom not in picks else None
         if copy.mode != "segment" and domain is not None and domain.size:
-            numbers = factor * int(domain.counter.min()), factor * int(domain.counter.max())
+            numbers = factor * domain.numbers[0], factor * domain.numbers[1]
             low, high = low + min(numbers), high + max(numbers)
     return low // copy.stride if low // copy.stride == (high + access.width - 1) // copy.stride else None
 
@@ -222,9 +222,7 @@ def _look_at_lengths(pieces: Pieces, starts: set[str], loop: int, region: Region
 def _counts(accesses: Accesses, loop: int, jobs: int) -> npt.NDArray[np.int64] | None:
     """How often a loop runs in each iteration of the loop around it; None when that is not known."""
     domain = accesses.evaluation.domain(loop)
-    if domain is None or domain.parent is None:
-        return None
-    return np.bincount(domain.parent, minlength=jobs)
+    return None if domain is None or not domain.inner else domain.in_each(jobs)
 
 
 def _field(copy: Copy, access: Access) -> int:

@@ -55,7 +55,7 @@ def first_record(accesses: Accesses, access: Access, atom: Expr, move: Move | Co
     for other, factor in access.form.terms.items():
         domain = accesses.evaluation.domain(other.data[0]) if other.kind == "counter" and other is not atom else None
         if domain is not None and domain.size:
-            first += min(factor * int(domain.counter.min()), factor * int(domain.counter.max()))
+            first += min(factor * number for number in domain.numbers)
     return first // move.stride
 
 

@@ -57,7 +57,7 @@ def _places(accesses: Accesses, access: Access, move: Move) -> set[int] | None:
         domain = accesses.evaluation.domain(atom.data[0]) if atom.kind == "counter" else None
         if domain is None or not domain.size or accesses.evaluation.is_step(atom.data[0]):
             return None
-        numbers = range(int(domain.counter.min()), int(domain.counter.max()) + 1)
+        numbers = range(domain.numbers[0], domain.numbers[1] + 1)
         if len(found) * len(numbers) > MAX_PLACES:
             return None
         found = {place + factor * number for place, number in itertools.product(found, numbers)}

@@ -206,7 +206,7 @@ def _span(accesses: Accesses, counter: Expr, ranges: dict[Expr, tuple[int, int]]
     domain = accesses.evaluation.domain(counter.data[0])
     if domain is None or not domain.size:
         return False
-    ranges[counter] = int(domain.counter.min()), int(domain.counter.max())
+    ranges[counter] = domain.numbers
     return True
 
 

@@ -81,9 +81,9 @@ def _entry_size(accesses: Accesses, loop: int) -> int | None:
     domain = accesses.evaluation.whole(loop)
     if domain is None or domain.size == 0:
         return None
-    if domain.parent is None:
+    if not domain.inner:
         return domain.size
-    counts = np.unique(np.bincount(domain.parent))
+    counts = np.unique(domain.in_each(0))
     counts = counts[counts > 0]
     return int(counts[0]) if counts.size == 1 else None
 

@@ -299,15 +299,32 @@ def test_span_of_a_walk_along_rows() -> None:
     assert np.array_equal(value.data, np.frombuffer(here.memory.contents[0x8000].tobytes(), np.int32)[:12])
 
 
-def test_no_span_where_rows_are_scattered() -> None:
+def test_span_of_rows_that_are_scattered() -> None:
+    """Each row is walked from a start of its own: the span is from the first to the last of those that have numbers."""
     here = setting(following=False)
     start = int32(here.pool, "%loose", 0x2000, here.pool.counter(0), 8)
     evaluation = here.evaluation()
     value = evaluation.at(load_of(here, "%col", start), 1)
-    assert "%col" not in evaluation.spans
+    first, behind = LOOSE[LENGTHS > 0].min(), (LOOSE + LENGTHS)[LENGTHS > 0].max()
+    assert evaluation.spans["%col"] == (0x8000 + 4 * first, 0x8000 + 4 * behind, 4)
     table = np.frombuffer(here.memory.contents[0x8000].tobytes(), np.int32)
     expected = [table[LOOSE[counters[0]] + counters[1]] for counters in here.iterations(True)]
     assert value.all_known and value.data.tolist() == expected
+
+
+def test_no_span_where_a_row_leaves_its_array() -> None:
+    """What lies in the array is read all the same, what does not is not known."""
+    here = setting(following=False)
+    loose = int32(here.pool, "%loose", 0x2000, here.pool.counter(0), 8)
+    start = here.pool.op("add", "i64", loose, here.pool.const(5))
+    evaluation = here.evaluation()
+    value = evaluation.at(load_of(here, "%col", start), 1)
+    assert "%col" not in evaluation.spans
+    places = [LOOSE[counters[0]] + 5 + counters[1] for counters in here.iterations(True)]
+    table = np.frombuffer(here.memory.contents[0x8000].tobytes(), np.int32)
+    assert value.known.tolist() == [place < 13 for place in places]
+    assert 0 < np.count_nonzero(value.known) < len(places)
+    assert [value.data[i] for i, place in enumerate(places) if place < 13] == [table[p] for p in places if p < 13]
 
 
 def test_span_of_a_walk_backwards() -> None:

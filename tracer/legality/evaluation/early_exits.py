@@ -92,8 +92,11 @@ def counts_until_exit(
         made = Domain(
             info.id,
             entries.size * length,
-            np.repeat(np.arange(entries.size, dtype=np.int64), length),
-            np.tile(np.arange(first, first + length, dtype=np.int64), entries.size),
+            None,
+            (
+                np.repeat(np.arange(entries.size, dtype=np.int64), length),
+                np.tile(np.arange(first, first + length, dtype=np.int64), entries.size),
+            ),
         )
         asked = ask(entries, made)
         if asked is None:

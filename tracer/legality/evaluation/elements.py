@@ -30,3 +30,15 @@ def load_aligned(addresses: Any, base: int, elements: Any, values: Any, ok: Any)
             values[i], ok[i] = elements[offset // width], True
             found += 1
     return found
+
+
+@compiled(cache=True, nogil=True)
+def load_pieces(elements: Any, starts: Any, counts: Any, step: int, values: Any) -> None:
+    """`counts` elements from each start on, `step` elements apart, one piece behind the other."""
+    at = 0
+    for piece in range(starts.size):
+        place = starts[piece]
+        for _ in range(counts[piece]):
+            values[at] = elements[place]
+            place += step
+            at += 1

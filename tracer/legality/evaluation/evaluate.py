@@ -122,7 +122,7 @@ class Evaluation:
         size = self.root_size() if loop == self.nest.root else None
         if size is None or size <= GLANCE:
             return False
-        first = Domain(loop, GLANCE, None, np.arange(GLANCE, dtype=np.int64))
+        first = Domain(loop, GLANCE, None, (None, np.arange(GLANCE, dtype=np.int64)))
         asked = Evaluation(self.nest, self.memory, self.lives, distrusted=self.distrusted, limit=self.room.left)
         asked._domains[loop] = first
         return until_exit(self.nest.loops[loop], first, asked, None) is None
@@ -149,7 +149,7 @@ class Evaluation:
             made = inner_domain(loop, counts[low:high])
             asked._begin(*self._part(around, above, slice(low, high)), made)
             left = until_exit(info, made, asked, high - low)
-            if left is None or left.parent is None:
+            if left is None or not left.inner:
                 self.cut.add(loop)
                 return None
             if left is not made:
@@ -171,7 +171,7 @@ class Evaluation:
         """Some iterations of a loop and those of the loops around it (`levels`), with what is known of them."""
         parent, counter = None if whole.parent is None else whole.parent[few], whole.counter[few]
         domains = {level: found for level, found in self._domains.items() if level in levels}
-        domains[whole.loop] = Domain(whole.loop, counter.size, parent, counter)
+        domains[whole.loop] = Domain(whole.loop, counter.size, None, (parent, counter))
         values = {
             key: (level, found.taken(few) if level == whole.loop else found)
             for key, (level, found) in self._values.items()
@@ -286,11 +286,11 @@ class Evaluation:
         info = self.nest.loops[loop]
         if info.parent is None:
             if self.single:
-                return Domain(loop, 1, None, np.full(1, self.at_step or 0, np.int64))
+                return Domain(loop, 1, None, (None, np.full(1, self.at_step or 0, np.int64)))
             found = self.root_size()
             if found is None or not self.room.enter(loop, found):
                 return None
-            return Domain(loop, found, None, np.arange(found, dtype=np.int64))
+            return Domain(loop, found, None, (None, np.arange(found, dtype=np.int64)))
         outer = self.domain(info.parent)
         if outer is None:
             return None

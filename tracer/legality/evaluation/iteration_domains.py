@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -15,7 +16,6 @@ from tracecut.support import memory_amounts
 from tracecut.support.lazy_kernels import compiled
 from tracecut.support.memory_budget import default_budget
 
-from .masked_arithmetic import Values
 from .memory import MANY
 
 MAX_ITERATIONS = 1 << 31
@@ -23,27 +23,51 @@ DOMAIN_BYTES = 8 * 4  # for each iteration of a loop: its counter, the way to th
 VECTOR_BYTES = 8 * 3  # for each iteration, while a value is computed: itself and two that it is made of
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Domain:
-    """Iterations of one loop.
+    """Iterations of one loop. Their numbers, and the way to the loop around it, are made when they are asked for.
 
     Attributes:
-        loop: its id. `size`: iterations in all.
-        parent: entry of the enclosing domain that each iteration belongs to (int64), None for the root.
-        counter: iteration number of each entry (int64).
+        loop: its id. size: iterations in all.
         counts: iterations in each entry of the enclosing domain (int64), each from number 0 on; None where not known.
+        given: (`parent`, `counter`) where there are no counts.
     """
 
     loop: int
     size: int
-    parent: npt.NDArray[np.int64] | None
-    counter: npt.NDArray[np.int64]
-    counts: npt.NDArray[np.int64] | None = None
+    counts: npt.NDArray[np.int64] | None
+    given: tuple[npt.NDArray[np.int64] | None, npt.NDArray[np.int64]] | None = None
+
+    @property
+    def inner(self) -> bool:
+        """Whether the loop lies in another one."""
+        return self.given is None or self.given[0] is not None
+
+    @cached_property
+    def parent(self) -> npt.NDArray[np.int64] | None:
+        """Entry of the enclosing domain that each iteration belongs to (int64), None for the root."""
+        return self.given[0] if self.given is not None else _unrolled(self.in_each(0), self.size, _parents)
+
+    @cached_property
+    def counter(self) -> npt.NDArray[np.int64]:
+        """Iteration number of each entry (int64)."""
+        return self.given[1] if self.given is not None else _unrolled(self.in_each(0), self.size, _numbers)
+
+    @cached_property
+    def numbers(self) -> tuple[int, int]:
+        """Smallest and largest iteration number; (0, 0) where there is none. O(entries of the enclosing domain)."""
+        if not self.size:
+            return 0, 0
+        if self.counts is not None:
+            return 0, int(self.counts.max()) - 1
+        return int(self.counter.min()), int(self.counter.max())
 
     def in_each(self, outer: int) -> npt.NDArray[np.int64]:
         """Iterations in each of the `outer` entries of the enclosing domain."""
+        if self.counts is not None:
+            return self.counts
         assert self.parent is not None
-        return np.bincount(self.parent, minlength=outer) if self.counts is None else self.counts
+        return np.bincount(self.parent, minlength=outer)
 
 
 class Domains(Protocol):
@@ -61,7 +85,7 @@ def counter_ranges(domains: Domains, atoms: Iterable[Expr]) -> dict[Expr, tuple[
             continue
         domain = domains.domain(atom.data[0])
         if domain is not None and domain.size:
-            found[atom] = int(domain.counter.min()), int(domain.counter.max())
+            found[atom] = domain.numbers
     return found
 
 
@@ -79,17 +103,14 @@ def inner_domain(loop: int, counts: npt.NDArray[np.int64]) -> Domain:
     """Iterations of a loop that runs so often in each entry of the domain around it."""
     size, counts = int(counts.sum()), counts.view()
     counts.flags.writeable = False  # others read it
-    if counts.size == 1:
-        return Domain(loop, size, np.zeros(size, np.int64), np.arange(size, dtype=np.int64), counts)
-    if size >= MANY:
-        parent, counter = np.empty(size, np.int64), np.empty(size, np.int64)
-        _unroll(counts, parent, counter)
-        return Domain(loop, size, parent, counter, counts)
-    parent = np.repeat(np.arange(counts.size, dtype=np.int64), counts)
-    starts = np.cumsum(counts) - counts
-    counter = np.arange(size, dtype=np.int64)
-    counter -= np.repeat(starts, counts)
-    return Domain(loop, size, parent, counter, counts)
+    return Domain(loop, size, counts)
+
+
+def _unrolled(counts: npt.NDArray[np.int64], size: int, unroll: Callable[..., None]) -> npt.NDArray[np.int64]:
+    """A number for each of `size` iterations. O(iterations)."""
+    made = np.empty(size, np.int64)
+    unroll(counts, made)
+    return made
 
 
 def pieces(counts: npt.NDArray[np.int64], most: int) -> Iterator[tuple[int, int]]:
@@ -99,32 +120,41 @@ def pieces(counts: npt.NDArray[np.int64], most: int) -> Iterator[tuple[int, int]
     yield from pairwise(np.unique(np.concatenate([[0], bounds, [counts.size]])).tolist())
 
 
-@compiled("void(Array(int64, 1, 'A', True), int64[:], int64[:])", cache=True, nogil=True)
-def _unroll(counts: Any, parent: Any, counter: Any) -> None:
+def _parents(counts: npt.NDArray[np.int64], parent: npt.NDArray[np.int64]) -> None:
+    if parent.size >= MANY:
+        _unroll_parents(counts, parent)
+    else:
+        parent[:] = np.repeat(np.arange(counts.size, dtype=np.int64), counts)
+
+
+def _numbers(counts: npt.NDArray[np.int64], counter: npt.NDArray[np.int64]) -> None:
+    if counter.size >= MANY:
+        _unroll_numbers(counts, counter)
+    else:
+        counter[:] = np.arange(counter.size, dtype=np.int64) - np.repeat(np.cumsum(counts) - counts, counts)
+
+
+@compiled("void(Array(int64, 1, 'A', True), int64[::1])", cache=True, nogil=True)
+def _unroll_parents(counts: Any, parent: Any) -> None:
+    at = 0
+    for outer in range(counts.size):
+        for _ in range(counts[outer]):
+            parent[at] = outer
+            at += 1
+
+
+@compiled("void(Array(int64, 1, 'A', True), int64[::1])", cache=True, nogil=True)
+def _unroll_numbers(counts: Any, counter: Any) -> None:
     at = 0
     for outer in range(counts.size):
         for number in range(counts[outer]):
-            parent[at], counter[at] = outer, number
+            counter[at] = number
             at += 1
 
 
 def is_even(addresses: npt.NDArray[np.int64], step: int) -> bool:
     """Whether each address lies `step` bytes behind the one before. O(addresses), less where an early one does not."""
     return bool(np.all(np.diff(addresses[:MANY]) == step) and np.all(np.diff(addresses[MANY - 1 :]) == step))
-
-
-def begins_of_pieces(domain: Domain, starts: Values, outer: int) -> npt.NDArray[np.int64] | None:
-    """Starts of the pieces that an inner loop walks, of `outer` entries those that have one, if they follow each other.
-
-    `starts`: values in the iterations of the loop around it. None also for a part that begins in the middle of a piece.
-    O(iterations).
-    """
-    if domain.parent is None or not starts.all_known or starts.data.ndim == 0 or domain.counter[:1].any():
-        return None
-    counts = domain.in_each(outer)
-    busy = counts > 0
-    begins, lengths = starts.data[busy], counts[busy]
-    return begins if bool(np.all(begins[1:] == begins[:-1] + lengths[:-1])) else None
 
 
 STEPS = ("op", "cast", "cmp", "choice")

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from tracecut.ir.loops.expressions import Expr, roams
+from tracecut.ir.loops.expressions import Expr, roams, wrapped
 from tracecut.ir.loops.nest import Nest
-from tracecut.tracer.loops.linear_forms import linear_form
+from tracecut.tracer.loops.linear_forms import Linear, linear_form
 
-from .iteration_domains import Domain, Levels, begins_of_pieces, is_even
+from .elements import load_pieces, whole
+from .iteration_domains import Domain, Levels, is_even
 from .masked_arithmetic import UNKNOWN, Bools, Values, widened
 from .memory import DTYPES, Memory
 
@@ -29,6 +31,7 @@ class Loading(Protocol):
     def domain(self, loop: int) -> Domain | None: ...
     def evaluated(self, expr: Expr) -> tuple[int | None, Values]: ...
     def counted(self, loop: int) -> Values: ...
+    def spread(self, values: Values, level: int | None, loop: int) -> Values: ...
     def walk(self, name: str, address: Expr, level: int | None, type: str) -> npt.NDArray[Any] | None: ...
     def may_load(self, name: str, level: int | None) -> Bools | np.bool_: ...
 
@@ -62,7 +65,8 @@ def loaded(asked: Loading, expr: Expr, level: int | None) -> Values:
 
 
 def walked(asked: Loading, name: str, address: Expr, level: int | None, type: str) -> npt.NDArray[Any] | None:
-    """Loaded values where the address advances by a constant step over a whole domain, without its vector."""
+    """Loaded values where the address advances by a constant step in a loop, without a vector of addresses: over a
+    whole domain, or in each entry of an inner loop from a start of its own."""
     if level is None:
         return None
     form = linear_form(address, asked.lives)
@@ -70,35 +74,56 @@ def walked(asked: Loading, name: str, address: Expr, level: int | None, type: st
     counter = next((atom for atom in form.terms if atom.kind == "counter" and atom.data[0] == level), None)
     if counter is None or domain is None or domain.size == 0 or asked.counted(level) is UNKNOWN:
         return None
-    if domain.counter[0]:  # a part of a loop's iterations, which does not begin with the first
+    low, longest = domain.numbers
+    if low:  # a part of a loop's iterations, which does not begin with the first
         return None
-    step = form.terms[counter]
-    rest = [atom for atom in form.terms if atom is not counter]
-    start = form.const
-    longest = int(domain.counter.max())
-    ranges = {counter: (0, longest)}
-    if not rest:
-        if longest + 1 != domain.size:
-            return None
-    else:
-        begins = _piece_starts(asked, rest[0], domain) if len(rest) == 1 and form.terms[rest[0]] == step else None
-        if begins is None:
-            return None
-        ranges[rest[0]] = (int(begins.min()), int(begins.max()))
-        start += step * int(begins[0])
-    if not form.atoms() <= ranges.keys() or not form.holds(ranges):
+    if form.atoms() != {counter}:
+        return _in_pieces(asked, name, form, counter, domain, type)
+    if longest + 1 != domain.size or not form.holds({counter: (0, longest)}):
         return None
-    last = start + step * (domain.size - 1)
+    return _strided(asked, name, form.const, form.terms[counter], domain.size, type)
+
+
+def _strided(asked: Loading, name: str, start: int, step: int, count: int, type: str) -> npt.NDArray[Any] | None:
+    last = start + step * (count - 1)
     asked.spans[name] = (min(start, last), max(start, last) + DTYPES[type].itemsize, abs(step))
-    return asked.memory.strided(start, step, domain.size, type)
+    return asked.memory.strided(start, step, count, type)
 
 
-def _piece_starts(asked: Loading, atom: Expr, domain: Domain) -> npt.NDArray[np.int64] | None:
-    """Values of a loaded start for every iteration that has a piece, when the pieces follow each other."""
+def _in_pieces(
+    asked: Loading, name: str, form: Linear, counter: Expr, domain: Domain, type: str
+) -> npt.NDArray[Any] | None:
+    """The same where each entry of an inner loop walks from a start of its own, all in one object."""
     above = asked.nest.loops[domain.loop].parent
-    if above is None or atom.kind != "load" or asked.levels.of(atom) != above or domain.parent is None:
+    outer = None if above is None else asked.domain(above)
+    if above is None or outer is None or domain.counts is None:
         return None
-    _, starts = asked.evaluated(atom)
-    outer = asked.domain(above)
-    assert outer is not None
-    return begins_of_pieces(domain, starts, outer.size)
+    ranges, busy = {counter: domain.numbers}, domain.counts > 0
+    starts = np.full(outer.size, wrapped(form.const), np.int64)
+    for atom in form.atoms() - {counter}:
+        level, found = asked.evaluated(atom)
+        if level is not None and level not in asked.levels.above(above):
+            return None
+        values = asked.spread(found, level, above)
+        if not np.all(values.known | ~busy) or values.data.dtype.kind not in "iu":
+            return None
+        numbers = np.broadcast_to(values.data, outer.size)[busy]
+        ranges[atom] = int(numbers.min()), int(numbers.max())
+        starts += wrapped(form.terms.get(atom, 0)) * np.asarray(values.data, np.int64)
+    if not form.holds(ranges):
+        return None
+    step, width = form.terms[counter], DTYPES[type].itemsize
+    first, counts = starts[busy], domain.counts[busy]
+    if np.array_equal(first[1:], first[:-1] + step * counts[:-1]):  # one piece behind the other
+        return _strided(asked, name, int(first[0]), step, domain.size, type)
+    last = first + step * (counts - 1)
+    low, high = min(int(first.min()), int(last.min())), max(int(first.max()), int(last.max())) + width
+    item = asked.memory.find(low)
+    data = None if item is None else asked.memory.bytes_of(item)
+    if item is None or data is None or high > item.end or step % width or np.any((first - item.base) % width):
+        return None
+    asked.spans[name] = low, high, math.gcd(*form.terms.values())
+    elements = whole(data, DTYPES[type])
+    made = np.empty(domain.size, elements.dtype if elements.dtype.kind == "f" else np.int64)
+    load_pieces(elements, (first - item.base) // width, counts, step // width, made)
+    return made
