@@ -12,6 +12,7 @@ from tracecut.ir.loops.nest import Nest, Site
 from tracecut.tracer.loops.linear_forms import Linear
 
 from .evaluation.evaluate import Evaluation
+from .evaluation.few_iterations import few_values
 from .evaluation.masked_arithmetic import Bools
 from .evaluation.memory import Object
 
@@ -116,7 +117,7 @@ def _sample_at(
     usable = np.broadcast_to(mask, places.size).copy()
     total = np.full(places.size, wrapped(form.const), np.int64)
     for atom, factor in form.terms.items():
-        found = evaluation.pick(atom, site.loop, places)
+        found = few_values(evaluation, atom, site.loop, places)
         if atom.kind == "counter" and not found.all_known:
             continue
         if found.data.dtype.kind not in "iu":

@@ -14,6 +14,7 @@ from tracecut.ir.loops.expressions import Expr, Pool
 from tracecut.ir.loops.nest import NOWHERE, Nest, NestLoop
 from tracecut.ir.loops.path_conditions import ALWAYS, Condition, both
 from tracecut.tracer.legality.evaluation.evaluate import Evaluation
+from tracecut.tracer.legality.evaluation.few_iterations import few_values
 from tracecut.tracer.legality.evaluation.memory import GLOBAL, HEAP, Memory, Object
 
 from ..reference import Number, interpret, signed
@@ -239,7 +240,7 @@ def test_picked_and_extreme_values_are_those_of_all(data: st.DataObject, inner: 
     assert domain is not None
     values, known = (np.broadcast_to(part, domain.size) for part in (whole.data, whole.known))
     places = np.array(data.draw(st.lists(st.integers(0, domain.size - 1), min_size=1)), np.int64)
-    few = evaluation.pick(expr, number, places)
+    few = few_values(evaluation, expr, number, places)
     few_known = np.broadcast_to(few.known, places.size)
     assert np.array_equal(few_known, known[places])
     assert np.array_equal(np.broadcast_to(few.data, places.size)[few_known], values[places][few_known])

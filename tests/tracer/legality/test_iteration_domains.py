@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tracecut.ir.loops.nest import NOWHERE, Read, Site
 from tracecut.ir.loops.path_conditions import ALWAYS
+from tracecut.tracer.legality.evaluation.elements import LONG, load_aligned, load_pieces
 from tracecut.tracer.legality.evaluation.evaluate import Evaluation
 from tracecut.tracer.legality.evaluation.iteration_domains import inner_domain, is_even, mere_steps, pieces
 from tracecut.tracer.legality.evaluation.masked_arithmetic import runs_inside
-from tracecut.tracer.legality.evaluation.memory import HEAP, MANY, Object
+from tracecut.tracer.legality.evaluation.memory import HEAP, Object
 from tracecut.tracer.legality.probe_addresses import ends_inside
 from tracecut.tracer.loops.linear_forms import linear_form
 
@@ -42,11 +43,41 @@ def test_a_loop_that_is_too_long_is_not_looked_at() -> None:
 
 @given(st.lists(st.integers(0, 5), min_size=2, max_size=30), st.booleans())
 def test_iterations_of_an_inner_loop(counts: list[int], compiled: bool) -> None:
-    with patch("tracecut.tracer.legality.evaluation.iteration_domains.MANY", 0 if compiled else MANY):
-        found = inner_domain(7, np.array(counts, np.int64))
+    found = inner_domain(7, np.array(counts, np.int64))
     pairs = [(outer, number) for outer, count in enumerate(counts) for number in range(count)]
-    assert found.parent is not None and (found.loop, found.size) == (7, len(pairs))
-    assert list(zip(found.parent.tolist(), found.counter.tolist(), strict=True)) == pairs
+    with patch("tracecut.tracer.legality.evaluation.iteration_domains.LONG", 0 if compiled else LONG):
+        assert found.parent is not None and (found.loop, found.size) == (7, len(pairs))
+        assert list(zip(found.parent.tolist(), found.counter.tolist(), strict=True)) == pairs
+    few = np.arange(0, len(pairs), 2)
+    assert list(zip(found.parents_of(few).tolist(), found.numbers_of(few).tolist(), strict=True)) == pairs[::2]
+    assert found.numbers == (0, max(max(counts) - 1, 0))
+
+
+@given(
+    st.lists(st.tuples(st.integers(10, 20), st.integers(1, 4)), min_size=1, max_size=9),
+    st.integers(-2, 3),
+    st.sampled_from([np.int16, np.uint32, np.float32, np.float64]),
+    st.booleans(),
+)
+def test_pieces_of_an_array(pieces: list[tuple[int, int]], step: int, type: type, compiled: bool) -> None:
+    elements = np.arange(100, 140).astype(type)
+    starts, counts = (np.array(side, np.int64) for side in zip(*pieces, strict=True))
+    with patch("tracecut.tracer.legality.evaluation.elements.LONG", 0 if compiled else LONG):
+        found = load_pieces(elements, starts, counts, step)
+    assert found.tolist() == [100 + start + step * number for start, count in pieces for number in range(count)]
+    assert found.dtype == (type if found.dtype.kind == "f" else np.int64)
+
+
+@given(st.lists(st.integers(980, 1060), max_size=9), st.sampled_from([np.int8, np.int32, np.float64]), st.booleans())
+def test_elements_at_addresses(addresses: list[int], type: type, compiled: bool) -> None:
+    """Those that are not aligned, or lie outside, are none."""
+    elements = np.arange(1, 7).astype(type)
+    width = elements.itemsize
+    with patch("tracecut.tracer.legality.evaluation.elements.LONG", 0 if compiled else LONG):
+        values, ok = load_aligned(np.array(addresses, np.int64), 1000, elements)
+    at = [(address - 1000) / width for address in addresses]
+    assert ok.tolist() == [place in range(6) for place in at] and values.dtype == elements.dtype
+    assert values.tolist() == [1 + place if place in range(6) else 0 for place in at]
 
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=30), st.integers(1, 12))

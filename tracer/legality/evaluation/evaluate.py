@@ -222,18 +222,11 @@ class Evaluation:
             self.relied[id(expr)] = expr
         return self.spread(values, level, loop)
 
-    def pick(self, expr: Expr, loop: int, places: npt.NDArray[np.int64]) -> Values:
-        """Values of `expr` for a few iterations of `loop`."""
-        level, values = self.evaluated(expr)
-        if level is None or values is UNKNOWN:
-            return values
-        if level not in self.levels.above(loop):
-            return UNKNOWN
-        index = places if level == loop else self.jobs(loop, level)[places]
-        return values.taken(index)
-
     def extremes(self, expr: Expr, loop: int) -> tuple[int, int] | None:
         """Smallest and largest value over all iterations of `loop`, None unless all are known integers."""
+        if expr.kind == "counter" and expr.data[0] == loop and not self.is_step(loop):
+            domain = self.domain(loop)
+            return domain.numbers if domain is not None and domain.size else None
         level, values = self.evaluated(expr)
         if not values.all_known or values.data.dtype.kind not in "iu" or values.data.size == 0:
             return None

@@ -16,6 +16,7 @@ from tracecut.support import memory_amounts
 from tracecut.support.lazy_kernels import compiled
 from tracecut.support.memory_budget import default_budget
 
+from .elements import LONG
 from .memory import MANY
 
 MAX_ITERATIONS = 1 << 31
@@ -61,6 +62,21 @@ class Domain:
         if self.counts is not None:
             return 0, int(self.counts.max()) - 1
         return int(self.counter.min()), int(self.counter.max())
+
+    def parents_of(self, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """`parent` of a few iterations. O(entries of the enclosing domain)."""
+        if self.counts is None:
+            assert self.parent is not None
+            return self.parent[places]
+        return np.searchsorted(np.cumsum(self.counts), places, side="right")
+
+    def numbers_of(self, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """`counter` of a few iterations. O(entries of the enclosing domain)."""
+        if self.counts is None:
+            return self.counter[places]
+        ends = np.cumsum(self.counts)
+        entries = np.searchsorted(ends, places, side="right")
+        return places - (ends - self.counts)[entries]
 
     def in_each(self, outer: int) -> npt.NDArray[np.int64]:
         """Iterations in each of the `outer` entries of the enclosing domain."""
@@ -121,14 +137,14 @@ def pieces(counts: npt.NDArray[np.int64], most: int) -> Iterator[tuple[int, int]
 
 
 def _parents(counts: npt.NDArray[np.int64], parent: npt.NDArray[np.int64]) -> None:
-    if parent.size >= MANY:
+    if parent.size >= LONG:
         _unroll_parents(counts, parent)
     else:
         parent[:] = np.repeat(np.arange(counts.size, dtype=np.int64), counts)
 
 
 def _numbers(counts: npt.NDArray[np.int64], counter: npt.NDArray[np.int64]) -> None:
-    if counter.size >= MANY:
+    if counter.size >= LONG:
         _unroll_numbers(counts, counter)
     else:
         counter[:] = np.arange(counter.size, dtype=np.int64) - np.repeat(np.cumsum(counts) - counts, counts)

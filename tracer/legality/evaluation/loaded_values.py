@@ -124,6 +124,4 @@ def _in_pieces(
         return None
     asked.spans[name] = low, high, math.gcd(*form.terms.values())
     elements = whole(data, DTYPES[type])
-    made = np.empty(domain.size, elements.dtype if elements.dtype.kind == "f" else np.int64)
-    load_pieces(elements, (first - item.base) // width, counts, step // width, made)
-    return made
+    return load_pieces(elements, (first - item.base) // width, counts, step // width)

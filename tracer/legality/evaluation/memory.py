@@ -23,7 +23,7 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "float": np.dtype(np.float32),
     "double": np.dtype(np.float64),
 }
-MANY = 1 << 16  # elements from which on a compiled loop reads them
+MANY = 1 << 16  # elements from which on those of one object are read together
 SOME = 1 << 8  # elements from which on those of all objects are read together
 
 
@@ -197,8 +197,8 @@ class Memory:
         data = None if first is None else self.bytes_of(first)
         if first is None or data is None:
             return self._gather(addresses, dtype)
-        values, ok = np.zeros(addresses.shape, dtype), np.zeros(addresses.shape, bool)
-        if load_aligned(addresses, first.base, whole(data, dtype), values, ok) < addresses.size:
+        values, ok = load_aligned(addresses, first.base, whole(data, dtype))
+        if not ok.all():
             rest = np.flatnonzero(~ok)
             values[rest], ok[rest] = self._gather(addresses[rest], dtype)
         return values, ok
