@@ -24,9 +24,11 @@ from .ordering import Ordering
 BINS = 48
 FEWEST_LINES = 4096  # lines followed at least, so that the smallest cache is still resolved
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+FOLLOWED, UNTOLD = 128, 255  # a datum of which some line is followed; one that has too many to count them ahead
 
 Bits = npt.NDArray[np.uint64]
 Words = npt.NDArray[np.uint32]
+Bytes = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,17 +147,15 @@ def locality_profile(
     lines = int(heads[-1] + graph.n_jobs * bytes_per_job) // line + 1
     shift = _sampling_shift(graph.n_pins + graph.n_jobs * bytes_per_job // line, lines, sample)
     rows, places = _in_order(graph.offsets, graph.data, ordering.jobs, inverse(ordering.data))
-    stream, touched = _sampled_touches(
-        rows,
-        places,
+    arrays = (
         graph.space_offsets,
         frozen("firsts", firsts, np.int64),
         frozen("sizes", sizes, np.int64),
         frozen("heads", heads, np.int64),
-        bytes_per_job,
-        line.bit_length() - 1,
-        shift,
     )
+    line_bits = line.bit_length() - 1
+    marks = _marks(*arrays, graph.n_data, line_bits, shift)
+    stream, touched = _sampled_touches(rows, places, *arrays, bytes_per_job, line_bits, shift, marks)
     distances = _distances(stream, (lines >> shift) + 1, repeated)
     distances[distances > 0] <<= shift
     counts, cold = reuse_histogram(distances)
@@ -221,6 +221,35 @@ def _in_order(offsets: Longs, data: Ints, jobs: Ints, place: Ints) -> tuple[Long
     return rows, places
 
 
+@compiled(cache=True, nogil=True, inline="always")
+def _is_followed(line: int, shift: int) -> bool:
+    """Multiplication by the golden ratio spreads the followed places evenly over the groups."""
+    place = ((np.uint64(line >> shift) * GOLDEN) >> np.uint64(1)) >> np.uint64(63 - shift)
+    return np.uint64(line & ((1 << shift) - 1)) == place
+
+
+@compiled(cache=True, nogil=True)
+def _marks(
+    space_offsets: Longs, firsts: Longs, sizes: Longs, heads: Longs, n_data: int, line_bits: int, shift: int
+) -> Bytes:
+    """For each place of a datum, the lines of its records, and `FOLLOWED` where any of these is; `UNTOLD`: too many."""
+    marks = np.empty(n_data, np.uint8)
+    for space in range(space_offsets.size - 1):
+        for index in range(space_offsets[space + 1] - space_offsets[space]):
+            count, followed = 0, False
+            for array in range(firsts[space], firsts[space + 1]):
+                address = heads[array] + index * sizes[array]
+                first, last = address >> line_bits, (address + sizes[array] - 1) >> line_bits
+                count += last - first + 1
+                if count >= FOLLOWED - 1:
+                    break
+                for line in range(first, last + 1):
+                    followed = followed or _is_followed(line, shift)
+            mark = UNTOLD if count >= FOLLOWED - 1 else count + FOLLOWED if followed else count
+            marks[space_offsets[space] + index] = mark
+    return marks
+
+
 @compiled(cache=True, nogil=True)
 def _sampled_touches(
     rows: Longs,
@@ -232,12 +261,15 @@ def _sampled_touches(
     bytes_per_job: int,
     line_bits: int,
     shift: int,
+    marks: Bytes,
 ) -> tuple[Words, int]:
-    """The touches of followed lines, by the number of their group; and the number of all touches."""
+    """The touches of followed lines, by the number of their group; and the number of all touches.
+
+    `marks`: of the data by place, most of which have no line that is followed.
+    """
     jobs = rows.size - 1
     stream = np.empty(1024 + ((places.size + jobs) >> shift), np.uint32)
     count = touched = 0
-    mask = (1 << shift) - 1
     for position in range(jobs):
         end = rows[position + 1]
         for pin in range(rows[position], end + 1):
@@ -249,6 +281,9 @@ def _sampled_touches(
                 index, first, last = position, heads.size - 1, heads.size
             else:
                 index = places[pin]
+                if marks[index] < FOLLOWED:
+                    touched += marks[index]
+                    continue
                 while index >= space_offsets[space + 1]:
                     space += 1
                 index -= space_offsets[space]
@@ -259,9 +294,7 @@ def _sampled_touches(
                 for line in range(address >> line_bits, ((address + size - 1) >> line_bits) + 1):
                     touched += 1
                     group = line >> shift
-                    # Multiplication by the golden ratio spreads the followed places evenly over the groups.
-                    followed = ((np.uint64(group) * GOLDEN) >> np.uint64(1)) >> np.uint64(63 - shift)
-                    if np.uint64(line & mask) == followed:
+                    if _is_followed(line, shift):
                         if count == stream.size:
                             longer = np.empty(2 * count, np.uint32)
                             for i in range(count):

@@ -141,15 +141,17 @@ def _copied(
 ) -> tuple[Analysis, FlatScope, Flattened]:
     """The flattened program, its scope, and what its tables lead to. `unused`, `together`: see `flatten_rows`."""
 
-    def described(units: Mapping[str, int] | None) -> tuple[Analysis, FlatScope]:
+    def described(units: Mapping[str, int] | None) -> tuple[Analysis, Nest, tuple[RowTable, ...]]:
         flat, known = _flat(found, units, together, unused)
         nest = from_json(to_json(flat.nest(scope, exits)))
-        return flat, replace(rows, nest=nest, tables=tuple(row_tables(nest, known)))
+        return flat, nest, tuple(row_tables(nest, known))
 
-    flat, seen = described(None)
+    flat, nest, tables = described(None)
+    seen = replace(rows, nest=nest, tables=tables) if together or unused else rows.in_units(nest, tables)
     units = record_units(seen)
     if units:
-        flat, seen = described(units)
+        flat, nest, tables = described(units)
+        seen = seen.in_units(nest, tables)
     return flat, seen, flatten_memory(seen, fill=fill)
 
 

@@ -29,8 +29,9 @@ def used_parts(accesses: Accesses) -> dict[str, Vector]:
     for item, starts in accesses.memory.rows.arenas.items():
         used, sizes = np.zeros(starts.size - 1, np.int64), np.diff(starts)
         owner = np.repeat(np.arange(sizes.size, dtype=np.int32), sizes // GRAIN)
-        for access in accesses.all():
-            if access.object == item and access.runs and not np.array_equal(used, sizes):
+        reached = [access for access in accesses.all() if access.object == item and access.runs]
+        for access in sorted(reached, key=lambda access: accesses.size(access.site.loop) or 0):  # all by few, often
+            if not np.array_equal(used, sizes):
                 _reach(accesses, access, starts, owner, used)
         data = accesses.memory.bytes_of(item)
         assert data is not None

@@ -108,6 +108,7 @@ class FlatScope:
 
     Attributes:
         nest: of the flattened program. tables: its tables. memory, lives, single, steps: as for `Evaluation`.
+        found: loads of a table → the pointers that they read, or why these are not known, where somebody looked before.
     """
 
     nest: Nest
@@ -116,6 +117,13 @@ class FlatScope:
     lives: Mapping[str, int | float]
     single: bool
     steps: frozenset[int] = frozenset()
+    found: Mapping[tuple[str, ...], list[Column] | UnsupportedError] = field(default_factory=dict)
+
+    def in_units(self, nest: Nest, tables: Sequence[RowTable]) -> FlatScope:
+        """The same scope whose numbers count something else: they lead to the same rows, which are looked for once."""
+        return replace(
+            self, nest=nest, tables=tables, found={table.loads: found for table, found in self._columns.items()}
+        )
 
     @cached_property
     def known(self) -> Table:
@@ -153,6 +161,9 @@ class FlatScope:
         looking = _evaluations(self)
         found: dict[RowTable, list[Column] | UnsupportedError] = {}
         for table, loads in self.loads.items():
+            if table.loads in self.found:
+                found[table] = self.found[table.loads]
+                continue
             try:
                 found[table] = columns_of(looking, self.known, loads)
             except UnsupportedError as error:
