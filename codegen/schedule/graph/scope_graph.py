@@ -18,7 +18,7 @@ from tracecut.support.lazy_kernels import compiled
 from tracecut.tracer.legality.access_patterns import INDIRECT, Pattern
 
 from .fixed_cache_lines import line_spaces
-from .pins import Pins, together, without_repeats
+from .pins import Pins, pins_within, together
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,12 +104,16 @@ def region_pins(plan: ScopePlan, region: int, data_starts: dict[Space, int]) -> 
         parts = []
         for loop in dict.fromkeys(use.access.site.loop for use in uses):
             values, valid = _values(plan, [use for use in uses if use.access.site.loop == loop])
-            jobs = evaluation.jobs(loop, region)
-            data = values - home.fields[field]
-            valid = valid & (data >= home.low) & (data < home.high)
-            if not valid.all():
-                jobs, data = jobs[valid], data[valid]
-            parts.append(without_repeats(jobs, data - home.low + data_starts[home]))
+            shift = home.fields[field]
+            parts.append(
+                pins_within(
+                    evaluation.jobs(loop, region),
+                    np.asarray(values, np.int64),
+                    valid,
+                    (home.low + shift, home.high + shift),
+                    data_starts[home],
+                )
+            )
         found.append(parts[0] if len(parts) == 1 else together(parts))
     return found
 
@@ -165,13 +169,16 @@ def _rows(parts: list[Pins], count: int, width: int) -> tuple[npt.NDArray[np.int
         for column, values in enumerate(columns):
             pins[:, column] = values
         return np.arange(0, (count + 1) * len(columns), len(columns), dtype=np.int64), pins.reshape(-1)
-    jobs = np.concatenate([part[0] for part in parts])
-    data: npt.NDArray[np.int32] = np.concatenate([part[1] for part in parts]).astype(np.int32)
     offsets = np.zeros(count + 1, np.int64)
-    np.cumsum(np.bincount(jobs, minlength=count), out=offsets[1:])
-    if len(parts) > 1:
-        data = np.asarray(_sort_by_job(jobs, data, offsets), np.int32)
-    return offsets, data
+    for jobs, _ in parts:
+        offsets[1:] += np.bincount(jobs, minlength=count)
+    np.cumsum(offsets, out=offsets)
+    if len(parts) == 1:  # whose pins are by job
+        return offsets, parts[0][1].astype(np.int32)
+    place, result = offsets[:-1].copy(), np.empty(int(offsets[-1]), np.int32)
+    for jobs, data in parts:
+        _put_by_job(jobs, data, place, result)
+    return offsets, result
 
 
 def _is_every_job(jobs: npt.NDArray[np.int64], count: int) -> bool:
@@ -180,13 +187,10 @@ def _is_every_job(jobs: npt.NDArray[np.int64], count: int) -> bool:
     )
 
 
-@compiled("int32[:](int64[:], int32[:], int64[:])", cache=True, nogil=True)
-def _sort_by_job(jobs: Any, data: Any, offsets: Any) -> Any:
-    """Stable counting sort of the pins by job."""
-    place = offsets[:-1].copy()
-    result = np.empty_like(data)
+@compiled("void(int64[:], int64[:], int64[::1], int32[::1])", cache=True, nogil=True)
+def _put_by_job(jobs: Any, data: Any, place: Any, result: Any) -> None:
+    """Put pins behind those of their jobs that are there. `place`: where those end, moved on."""
     for item in range(jobs.size):
         job = jobs[item]
         result[place[job]] = data[item]
         place[job] += 1
-    return result

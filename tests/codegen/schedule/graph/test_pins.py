@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tracecut.codegen.schedule.graph.pins import together
+from tracecut.codegen.schedule.graph.pins import pins_within, together, without_repeats
 
 pytestmark = pytest.mark.quick
 
@@ -19,3 +19,26 @@ def test_each_pin_once_by_job_and_datum(parts: list[list[tuple[int, int]]]) -> N
     expected = sorted({pin for part in parts for pin in part})
     assert list(zip(*(side.tolist() for side in found), strict=True)) == expected
     assert all(side.dtype == np.int64 for side in found)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(-4, 12), st.booleans()), max_size=30),
+    st.integers(-3, 5),
+    st.integers(0, 8),
+    st.integers(0, 100),
+)
+def test_pins_of_values_in_bounds(items: list[tuple[int, int, bool]], low: int, count: int, first: int) -> None:
+    jobs, values = (np.array([item[side] for item in items], np.int64) for side in (0, 1))
+    valid = np.array([item[2] for item in items], np.bool_)
+    found = pins_within(jobs, values, valid, (low, low + count), first)
+    inside = [(job, value - low + first) for job, value, known in items if known and low <= value < low + count]
+    expected = [pin for place, pin in enumerate(inside) if place == 0 or pin != inside[place - 1]]
+    assert list(zip(*(side.tolist() for side in found), strict=True)) == expected
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(-2, 2)), max_size=30))
+def test_no_pin_is_the_one_before(pins: list[tuple[int, int]]) -> None:
+    jobs, data = (np.array([pin[side] for pin in pins], np.int64) for side in (0, 1))
+    found = without_repeats(jobs, data)
+    expected = [pin for place, pin in enumerate(pins) if place == 0 or pin != pins[place - 1]]
+    assert list(zip(*(side.tolist() for side in found), strict=True)) == expected
