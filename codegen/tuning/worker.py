@@ -141,7 +141,7 @@ class Worker:
             if best is None or rank > best[0]:
                 best, self.rounds, chosen = (rank, scope, found), rounds, captured
             moved, stay = found.gathered(self.region)
-            if found.verdicts[self.region].movable and moved and not stay:
+            if found.verdicts[self.region].movable and moved and (not stay or found.settled(self.region)):
                 break
         if best is not None:
             refused.pop(best[1], None)  # with its exits it is understood

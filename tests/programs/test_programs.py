@@ -127,6 +127,17 @@ def widest(subject: Program, *, stays: bool = False) -> Inspected:
     return best
 
 
+def test_no_smaller_scope_would_move_more(tmp_path: Path) -> None:
+    """Where cells begin stays: they are picked by what is computed, in any scope."""
+    for header in FOLDER.glob("*.h"):
+        shutil.copy(header, tmp_path)
+    subject = trace((FOLDER / "cell_list.c").read_text(), tmp_path, ["30", "20", "0"])
+    item = widest(subject, stays=True)
+    assert item.inspection.gathered(item.region)[1] and item.inspection.settled(item.region)
+    alone = subject.inspect_in("widest", item.region, item.region).inspection
+    assert item.scope != item.region and alone.rank(item.region) == item.inspection.rank(item.region)
+
+
 # In the shape of another one that always runs.
 LONG = frozenset(
     "blocks_one_based.c features_mean.cpp fields_restrict.c gathers_transform.cpp lattice_streaming.c "

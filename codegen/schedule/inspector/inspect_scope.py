@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from tracecut.codegen.schedule.guards.address_dependence import check_address_dependence
 from tracecut.codegen.schedule.plan.index_spaces import plan_scope
 from tracecut.codegen.schedule.plan.scope_facts import BehindPointersError
-from tracecut.codegen.schedule.plan.scope_plan import ScopePlan
+from tracecut.codegen.schedule.plan.scope_plan import RegionUse, ScopePlan
 from tracecut.ir.llvm.debug_info import Place
 from tracecut.ir.llvm.passes.join_pieces import ASIDE
-from tracecut.ir.loops.expressions import walk_all
+from tracecut.ir.loops.expressions import NEVER_KNOWN, walk_all
 from tracecut.ir.loops.nest import Nest
 from tracecut.ir.loops.refusals import refusal
 from tracecut.support.errors import UnsupportedError
@@ -55,14 +55,31 @@ class Inspection:
 
         Of those that stay some are reached in a way that is no index of this scope, but may be one in a smaller one.
         """
-        moved = stay = 0
-        for use in self.plan.uses.get(region, []):
-            if any(pattern.kind == INDIRECT or pattern.access.form is None for pattern in use.patterns):
-                if use.mode in ("moved", "spaced"):
-                    moved += 1
-                elif use.mode != "segment":  # whose first record is looked at beside the loop over it
-                    stay += 1
-        return moved, stay
+        uses = self._gathered(region)
+        moved = sum(use.mode in ("moved", "spaced") for use in uses)
+        return moved, len(uses) - moved
+
+    def settled(self, region: int) -> bool:
+        """Whether what stays would stay in a smaller scope too: nothing around the region keeps it where it is, and its
+        addresses depend on nothing that is known in there alone."""
+        evaluation, distrusted = self.accesses.evaluation, self.accesses.distrusted
+        stay = [use for use in self._gathered(region) if use.mode not in ("moved", "spaced")]
+        addresses = [pattern.access.site.address for use in stay for pattern in use.patterns]
+        return not any(use.array in self.plan.kept for use in stay) and not any(
+            node.kind in NEVER_KNOWN
+            or (node.kind == "load" and node.data[0] in distrusted)
+            or (node.kind == "counter" and evaluation.is_step(node.data[0]))
+            for node in walk_all(addresses)
+        )
+
+    def _gathered(self, region: int) -> list[RegionUse]:
+        """How a region reaches arrays through an index; not pieces, of which the first record is looked at outside."""
+        return [
+            use
+            for use in self.plan.uses.get(region, [])
+            if use.mode != "segment"
+            and any(pattern.kind == INDIRECT or pattern.access.form is None for pattern in use.patterns)
+        ]
 
     def rank(self, region: int) -> tuple[bool, int]:
         """What a scope is worth to a region, to compare scopes by: may it be reordered, and what moves with it."""
