@@ -16,6 +16,7 @@ from tracecut.ir.loops.nest import NOWHERE, Effect, Fill, Obstacle, ObstacleKind
 from tracecut.ir.loops.path_conditions import Condition
 
 from .array_lifetimes import birthplace
+from .linear_forms import linear_form
 from .phi_sources import pointer_sources
 from .reductions import MemoryReduction, Uses, guarded_reduction, memory_reduction
 from .repeated_updates import repeated_update
@@ -33,6 +34,14 @@ def _walk_outside(expr: Expr, inside: set[Expr]) -> list[Expr]:
             found[node] = None
             stack.extend(node.args)
     return list(found)
+
+
+def _reads_the_same(node: Expr, other: Expr) -> bool:
+    """Whether two loads read the same number of the same place, if nothing writes there in between."""
+    if node.kind != "load" or node.data[1] != other.data[1]:
+        return False
+    mine, theirs = linear_form(node.args[0], {}), linear_form(other.args[0], {})
+    return (mine.const, mine.terms) == (theirs.const, theirs.terms)
 
 
 class SiteFinder:
@@ -173,8 +182,10 @@ class SiteFinder:
             return Put(value.text)
         every = {node for node in address.walk() if node.kind == "load" and node.data[1] != "ptr"}
         indices = every - {inner for node in every for inner in node.args[0].walk()}  # not what an index is loaded by
-        loads: dict[str, None] = {}
-        for node in _walk_outside(self.scalars.operand(value), indices):
+        made_of = self.scalars.operand(value)
+        again = {node for node in made_of.walk() if any(_reads_the_same(node, index) for index in indices)} - indices
+        loads: dict[str, None] = dict.fromkeys(str(node.data[0]) for node in again)
+        for node in _walk_outside(made_of, indices | again):
             if node.kind in ("counter", "opaque", "any", "state"):
                 return None
             if node.kind == "load":

@@ -31,7 +31,7 @@ def verdict_on(program: Program, mark: str, *, use_data: bool = False) -> Verdic
 
 PARALLEL = (
     "gather scatter in_place halves far_lag fields backwards guarded own_only math rows pieces search blocks local "
-    "ended some_row from_global own_update"
+    "ended some_row from_global own_update found_again"
 ).split()
 
 REDUCTIONS = {
@@ -91,6 +91,7 @@ REFUSED = {
     "two_updates": ordered("read and ", "@two_updates", "@two_updates"),
     "seen_update": ordered("read and written", "@seen_update", "@seen_update"),
     "cut_update": ordered("", "@cut_update", "@cut_update"),
+    "found_other": ordered("written and written", "x[e[i].b]", "x[e[i].b]"),
     "damped": ordered("read and written", "@damped", "@damped"),
     "reversed": ordered("read and written", "@reversed", "@reversed"),
     "quotient": ordered("read and written", "@quotient", "@quotient"),
