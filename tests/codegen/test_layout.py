@@ -202,15 +202,19 @@ def test_sums_into_one_of_two_arrays_may_be_in_any_order(inspected: Catalogue) -
     assert [found["wrong"] for found in seen.values()] == [""]
 
 
-def test_a_local_array_that_the_compiler_makes_two_variables_of_is_private(inspected: Catalogue) -> None:
-    item = loop(inspected, "locals", "told_apart")
+@pytest.mark.parametrize(("mark", "expected"), [("told_apart", {2}), ("filled_apart", {1, 2})])
+def test_a_local_array_that_the_compiler_makes_two_variables_of_is_private(
+    inspected: Catalogue, mark: str, expected: set[int]
+) -> None:
+    """Declared in the body, or filled anew there."""
+    item = loop(inspected, "locals", mark)
     assert item.verdict == "parallel"
     roots = {
         len(pointer_roots(site.address))
         for site in item.inspection.accesses.nest.sites_in(item.region)
         if site.private is not None
     }
-    assert roots == {2}
+    assert roots == expected
     seen = check_replays(load([item]), seeds=(1, 2), threads=(1, 3))
     assert [found["wrong"] for found in seen.values()] == [""]
 
@@ -226,6 +230,7 @@ def test_a_local_array_that_the_compiler_makes_two_variables_of_is_private(inspe
         ("locals", "read_behind"),
         ("locals", "local_or_shared"),
         ("locals", "left_apart"),
+        ("locals", "one_apart"),
     ],
 )
 def test_loops_whose_iterations_depend_on_each_other_keep_their_order(
