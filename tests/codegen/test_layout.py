@@ -59,6 +59,7 @@ MOVED = [
         {"2400": "offsets", "9568": "segment", "4800": "moved", "1600": "moved", "19136": "segment"},
     ),
     ("ended", "ended_nodes", {"4800": "moved", "tc.rows0+16": "segment", "1600": "moved"}),
+    ("ended", "ended_count", {"4800": "moved", "tc.rows0+16": "plain", "1600": "moved", "2400": "moved"}),
     ("ended", "ended_late", {"2400": "offsets", "4800": "moved", "9280": "segment", "1600": "moved"}),
     ("ended", "ended_twice", {"2400": "offsets", "9780": "segment", "1600": "moved"}),  # two loops over a piece
     ("ended", "rows_twice", {"2404": "offsets", "14848": "segment", "7424": "segment", "1600": "moved"}),
@@ -88,6 +89,12 @@ def test_what_moves(inspected: Catalogue, name: str, mark: str, modes: dict[str,
     copied = "rows behind pointers are read from a copy"
     assert (item.modes, {name: why for name, why in item.kept.items() if why != copied}) == (modes, {})
     assert item.scope != item.region  # the layout holds for all sweeps
+
+
+def test_how_far_rows_are_from_each_other_is_not_asked(inspected: Catalogue) -> None:
+    """Between two pointers to one row it is what it was (`ended_count`); copies of two rows lie anywhere."""
+    refused = inspected("ended")["ended_where"]
+    assert isinstance(refused, str) and refused.startswith("rows behind pointers of their own are reached at ")
 
 
 KEPT = [

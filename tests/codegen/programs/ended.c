@@ -82,6 +82,56 @@ SHAPE ended_nodes(void) /* behind pointers of their own */
     show("ended_nodes", y, JOBS);
 }
 
+static int **rows_ended(void) /* the same without weights */
+{
+    int *rp = offsets(JOBS, 6), *col = ints(rp[JOBS], DATA), *order = permutation(JOBS), **row = malloc(JOBS * sizeof *row);
+    for (int k = 0; k < JOBS; k++) {
+        int i = order[k], many = rp[i + 1] - rp[i];
+        int *made = row[i] = malloc(((size_t)many + 1) * sizeof *made);
+        memcpy(made, col + rp[i], many * sizeof *made);
+        made[many] = -1;
+    }
+    return row;
+}
+
+SHAPE ended_count(void) /* how many there were */
+{
+    int **row = rows_ended(), *count = ints(JOBS, 9);
+    long *x = longs(DATA, 100), *y = longs(JOBS, 9);
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int i = 0; i < JOBS; i++) { // @ended_count
+            long s = 0;
+            const int *p = row[i];
+            for (; *p >= 0; p++)
+                s += x[*p];
+            count[i] = (int)(p - row[i]);
+            y[i] = s / (1 + count[i]);
+        }
+        for (int v = 0; v < DATA; v++)
+            x[v] += y[v] & 3;
+    }
+    show("ended_count", y, JOBS);
+    show_ints("ended_count", count, JOBS);
+}
+
+SHAPE ended_where(void) /* how far from another row, which is elsewhere in a copy */
+{
+    int **row = rows_ended(), *const first = row[0];
+    long *x = longs(DATA, 100), *y = longs(JOBS, 9);
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int i = 0; i < JOBS; i++) { // @ended_where
+            long s = 0;
+            const int *p = row[i];
+            for (; *p >= 0; p++)
+                s += x[*p];
+            y[i] = s + (p - first > 1L << 40);
+        }
+        for (int v = 0; v < DATA; v++)
+            x[v] += y[v] & 3;
+    }
+    show("ended_where", y, JOBS);
+}
+
 SHAPE ended_late(void) /* none is empty: nobody looks before the first */
 {
     int *rp = offsets(JOBS, 6), *start, *list = lists_of(rp, &start);
@@ -145,6 +195,6 @@ SHAPE rows_twice(void) /* the same of rows with an end, some of them over the se
 
 int main(void)
 {
-    ended(), ended_sometimes(), ended_nodes(), ended_late(), ended_twice(), rows_twice();
+    ended(), ended_sometimes(), ended_nodes(), ended_late(), ended_twice(), rows_twice(), ended_count(), ended_where();
     return 0;
 }
