@@ -14,7 +14,7 @@ from tracecut.ir.llvm.call_effects import effect_of
 from tracecut.ir.llvm.control_flow import Loop
 from tracecut.ir.llvm.def_use import FunctionView
 
-from .min_max_reductions import chosen_extreme, extreme
+from .min_max_reductions import chosen_extreme, extreme, widened_extreme
 
 _NAN_TAKEN = ("minimum", "maximum")  # of these, what is left depends on which NaN came first
 _EXTENSIONS = ("sext", "zext", "trunc", "fpext", "fptrunc", "freeze")
@@ -93,12 +93,16 @@ def guarded_reduction(uses: Uses, block: Block, store: Instruction) -> tuple[str
         return None
     for operand in found.instruction.operands:
         made = uses.view.definitions.get(operand.text)
+        if made is not None and made.instruction.op in ("sext", "zext") and len(uses.of(operand.text)) == 1:
+            made = uses.view.definitions.get(made.instruction.operands[0].text)
         if made is None or made.block != head.name or made.instruction.op != "load" or operand.text == value.text:
             continue
         load = made.instruction
         if not load.is_simple_access or load.operands[0].text != pointer.text or load.type != value.type:
             continue
-        operator = extreme(found.instruction, value.text, operand.text, taken=end.labels[0] == block.name)
+        kept, taken = str(load.result), end.labels[0] == block.name
+        operator = extreme(found.instruction, value.text, kept, taken=taken)
+        operator = operator or widened_extreme(uses.view, found.instruction, value.text, kept, taken=taken)
         between = [
             *head.instructions[head.instructions.index(load) + 1 :],
             *block.instructions[: block.instructions.index(store)],

@@ -156,6 +156,8 @@ SHAPE found_other(double *y, const double *x, const Pair *e)
         y[here->a] = x[e[i].b] * 3;
     }
 }
+SHAPE narrow_least(short *y, Index r, Index p) { for (long i = 0; i < N; i++) { int v = p[i] % 4; if (v < y[r[i]]) y[r[i]] = (short)v; } } // @narrow_least
+SHAPE narrow_cut(short *y, Index r, Index p) { for (long i = 0; i < N; i++) { int v = p[i] * 999; if (v < y[r[i]]) y[r[i]] = (short)v; } } // @narrow_cut
 SHAPE sum_of_own(unsigned *y, Index r, Index p) { for (long i = 0; i < N; i++) y[r[i]] += y[p[i]]; } // @sum_of_own
 SHAPE damped(double *y, Index r) { for (long i = 0; i < N; i++) y[r[i]] = 0.5 * y[r[i]] + i; } // @damped
 SHAPE reversed(unsigned *y, Index r) { for (long i = 0; i < N; i++) y[r[i]] = i - y[r[i]]; } // @reversed
@@ -325,6 +327,7 @@ int main(int argc, char **argv)
     Pair *pairs = NEW(Pair);
     for (int i = 0; i < N; i++) pairs[i].a = r[i], pairs[i].b = p[i];
     found_again(f, x, pairs); found_other(f, x, pairs);
+    narrow_least(NEW(short), r, p); narrow_cut(NEW(short), r, p);
     damped(f, r); reversed(NEW(unsigned), r); quotient(f, r); shifted(NEW(unsigned), r); own_test(NEW(int), r);
     takes_nan(f, r, x); relax(NEW(int), r, p); where(p, r, small);
     sticky(NEW(signed char), r); cut(NEW(int), r); doubled(NEW(unsigned), r); torn(NEW(char), r); two_types(NEW(Mixed), r, p);
