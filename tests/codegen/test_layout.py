@@ -62,6 +62,16 @@ MOVED = [
     ("ended", "ended_count", {"4800": "moved", "tc.rows0+16": "plain", "1600": "moved", "2400": "moved"}),
     ("ended", "ended_late", {"2400": "offsets", "4800": "moved", "9280": "segment", "1600": "moved"}),
     ("ended", "ended_twice", {"2400": "offsets", "9780": "segment", "1600": "moved"}),  # two loops over a piece
+    (
+        "ended",
+        "ended_values",  # each in pieces of its own lengths
+        {"4800": "moved", "tc.rows1+16": "segment", "tc.rows2+16": "segment", "1600": "moved"},
+    ),
+    (
+        "ended",
+        "ended_and_not",
+        {"2400": "offsets", "9664": "segment", "2404": "offsets", "4800": "moved", "1600": "moved", "10000": "segment"},
+    ),
     ("ended", "rows_twice", {"2404": "offsets", "14848": "segment", "7424": "segment", "1600": "moved"}),
     ("pointers", "points", {"2400": "direct", "1600": "spaced", "4800": "moved", "tc.rows0+32": "moved"}),
     (

@@ -193,8 +193,53 @@ SHAPE rows_twice(void) /* the same of rows with an end, some of them over the se
     show("rows_twice", y, DATA);
 }
 
+SHAPE ended_values(void) /* rows of values beside the lists, each of them one shorter */
+{
+    int **row = rows_ended();
+    double *x = reals(DATA, 100), *y = reals(JOBS, 9), **value = malloc(JOBS * sizeof *value);
+    for (int i = 0; i < JOBS; i++) {
+        int many = 0;
+        while (row[i][many] >= 0)
+            many++;
+        value[i] = malloc((size_t)many * sizeof *value[i]);
+        for (int j = 0; j < many; j++)
+            value[i][j] = 0.001 * (i + j);
+    }
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int i = 0; i < JOBS; i++) { // @ended_values
+            double s = 0;
+            for (int k = 0; row[i][k] >= 0; k++)
+                s += value[i][k] * x[row[i][k]];
+            y[i] = s;
+        }
+        for (int v = 0; v < DATA; v++)
+            x[v] += 0.25 * y[v];
+    }
+    show_reals("ended_values", y, JOBS);
+}
+
+SHAPE ended_and_not(void) /* lists that end by what stands in them, and rows between two numbers, of other lengths */
+{
+    int *rp = offsets(JOBS, 6), *start, *list = lists_of(rp, &start), *rq = offsets(JOBS, 4);
+    long *x = longs(DATA, 100), *y = longs(JOBS, 9), *z = longs(rq[JOBS], 9);
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int i = 0; i < JOBS; i++) { // @ended_and_not
+            long s = 0;
+            for (int k = start[i]; list[k] >= 0; k++)
+                s += x[list[k]];
+            for (int k = rq[i]; k < rq[i + 1]; k++)
+                s ^= z[k];
+            y[i] = s;
+        }
+        for (int v = 0; v < DATA; v++)
+            x[v] += y[v] & 3;
+    }
+    show("ended_and_not", y, JOBS);
+}
+
 int main(void)
 {
-    ended(), ended_sometimes(), ended_nodes(), ended_late(), ended_twice(), rows_twice(), ended_count(), ended_where();
+    ended(), ended_sometimes(), ended_nodes(), ended_late(), ended_twice(), rows_twice(), ended_count(), ended_where(), ended_values();
+    ended_and_not();
     return 0;
 }
