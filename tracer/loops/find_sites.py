@@ -19,7 +19,7 @@ from .array_lifetimes import birthplace
 from .linear_forms import linear_form
 from .phi_sources import pointer_sources
 from .reductions import MemoryReduction, Uses, guarded_reduction, memory_reduction
-from .repeated_updates import repeated_update
+from .repeated_updates import computes, repeated_update
 from .row_numbers import read_at
 from .scalar_evolution import ScalarView
 
@@ -182,15 +182,30 @@ class SiteFinder:
             return Put(value.text)
         every = {node for node in address.walk() if node.kind == "load" and node.data[1] != "ptr"}
         indices = every - {inner for node in every for inner in node.args[0].walk()}  # not what an index is loaded by
-        made_of = self.scalars.operand(value)
-        again = {node for node in made_of.walk() if any(_reads_the_same(node, index) for index in indices)} - indices
-        loads: dict[str, None] = dict.fromkeys(str(node.data[0]) for node in again)
-        for node in _walk_outside(made_of, indices | again):
+        made_of = self._made_of(value)
+        walked = {node for part in made_of for node in part.walk()}
+        again = {node for node in walked if any(_reads_the_same(node, index) for index in indices)} - indices
+        loads: dict[str, None] = dict.fromkeys(sorted(str(node.data[0]) for node in again))
+        for node in (node for part in made_of for node in _walk_outside(part, indices | again)):
             if node.kind in ("counter", "opaque", "any", "state"):
                 return None
             if node.kind == "load":
                 loads[str(node.data[0])] = None
         return Put(value.text, tuple(loads)) if indices else None
+
+    def _made_of(self, value: Operand) -> list[Expr]:
+        """Expressions of what a value is computed of, by calls too that depend on nothing but their arguments."""
+        found: list[Expr] = []
+        stack, seen = [value], {value.text}
+        while stack:
+            current = stack.pop()
+            made = self.view.definitions.get(current.text)
+            if made is not None and computes(made.instruction):
+                stack += [part for part in made.instruction.operands if part.text not in seen]
+                seen |= {part.text for part in made.instruction.operands}
+            else:
+                found.append(self.scalars.operand(current))
+        return found
 
     def _call(
         self,

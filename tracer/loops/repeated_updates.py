@@ -21,6 +21,11 @@ LONGEST, DEEPEST = 300, 20  # letters of an update, where what is used several t
 _PLAIN = BINARY | CASTS | {"fneg", "icmp", "fcmp", "select"}
 
 
+def computes(made: Instruction) -> bool:
+    """Whether an instruction makes its value of nothing but its operands; calls that only compute, too."""
+    return made.op in _PLAIN or (made.op == "call" and effect_of(made).kind == "pure")
+
+
 @dataclass(frozen=True)
 class RepeatedUpdate:
     """A load, a function of what it reads, and a store of the outcome to the same address.
@@ -95,7 +100,7 @@ class _Function:
             self.inputs.add(found.block)
             return name
         made = found.instruction
-        if depth > DEEPEST or (made.op not in _PLAIN and not (made.op == "call" and effect_of(made).kind == "pure")):
+        if depth > DEEPEST or not computes(made):
             return None
         parts: dict[str, str] = {}
         for operand in dict.fromkeys(item.text for item in made.operands):

@@ -92,7 +92,7 @@ REFUSED = {
     "two_updates": ordered("read and ", "@two_updates", "@two_updates"),
     "seen_update": ordered("read and written", "@seen_update", "@seen_update"),
     "cut_update": ordered("", "@cut_update", "@cut_update"),
-    "found_other": ordered("written and written", "x[e[i].b]", "x[e[i].b]"),
+    "found_other": ordered("written and written", "e[i].b", "e[i].b"),
     "narrow_cut": ordered("read and written", "@narrow_cut", "@narrow_cut"),
     "damped": ordered("read and written", "@damped", "@damped"),
     "reversed": ordered("read and written", "@reversed", "@reversed"),

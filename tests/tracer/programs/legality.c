@@ -145,7 +145,7 @@ SHAPE found_again(double *y, const double *x, const Pair *e)
     const Pair *at = e;
     for (long i = 0; i < N; i++) { // @found_again
         const Pair *here = at++;
-        y[here->a] = x[e[i].a] * 3;
+        y[here->a] = sin(x[e[i].a]) * 3;
     }
 }
 SHAPE found_other(double *y, const double *x, const Pair *e)
@@ -153,7 +153,7 @@ SHAPE found_other(double *y, const double *x, const Pair *e)
     const Pair *at = e;
     for (long i = 0; i < N; i++) { // @found_other
         const Pair *here = at++;
-        y[here->a] = x[e[i].b] * 3;
+        y[here->a] = sin(x[e[i].b]) * 3;
     }
 }
 SHAPE narrow_least(short *y, Index r, Index p) { for (long i = 0; i < N; i++) { int v = p[i] % 4; if (v < y[r[i]]) y[r[i]] = (short)v; } } // @narrow_least
