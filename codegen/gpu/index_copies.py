@@ -68,7 +68,7 @@ def copied(schedule: Schedule, region: RegionSchedule, copy: Copy, data: Sequenc
     source = data[copy.object]
     low = copy.origin + copy.stride * copy.first
     if copy.mode == "offsets" and not copy.pieces:
-        ends = np.cumsum(region.lengths[region.jobs], dtype=np.int64)
+        ends = np.cumsum(region.lengths_of(copy)[region.jobs], dtype=np.int64)
         both = copy.count > region.jobs.size
         values = np.concatenate([[0], ends]) if both else ends if copy.ends else np.concatenate([[0], ends[:-1]])
         return values.astype(SIGNED[copy.stride])[: copy.count].view(np.uint8).reshape(-1)
@@ -85,7 +85,8 @@ def copied(schedule: Schedule, region: RegionSchedule, copy: Copy, data: Sequenc
     else:
         order = local_order(schedule, copy.space, copy.first, copy.count, copy.shift)
     made = np.ascontiguousarray(records[order]).view(np.uint8).reshape(-1)
-    ends = np.cumsum(region.lengths[region.jobs], dtype=np.int64) if copy.pieces else np.zeros(0, np.int64)
+    lengths = region.lengths_of(copy)[region.jobs] if copy.pieces else np.zeros(0, np.int32)
+    ends = np.cumsum(lengths, dtype=np.int64)
     for item in copy.pieces:
         values = ends if item.ends else np.concatenate([[0], ends[:-1]])
         field_at(made, copy.stride, item.offset, item.width)[:] = values[: copy.count]
@@ -96,7 +97,7 @@ def piece_records(region: RegionSchedule, copy: Copy, data: Sequence[Bytes]) -> 
     """Source record of each record of the pieces of a copy, in the new order of the jobs. O(records)."""
     low, stride, width, number = _starts_at(copy)
     starts = np.ndarray((region.jobs.size,), SIGNED[width], data[number], low, (stride,))[region.jobs].astype(np.int64)
-    lengths = region.lengths[region.jobs].astype(np.int64)
+    lengths = region.lengths_of(copy)[region.jobs].astype(np.int64)
     ends = np.cumsum(lengths)
     begins = ends - lengths
     return np.arange(int(ends[-1]) if ends.size else 0, dtype=np.int64) + np.repeat(starts - begins, lengths)
@@ -160,7 +161,7 @@ def old_offsets(region: RegionSchedule, copy: Copy, data: Sequence[Bytes]) -> By
     low, stride, width, number = _starts_at(copy)
     values = np.ndarray((region.jobs.size,), SIGNED[width], data[number], low, (stride,))[region.jobs].astype(np.int64)
     if copy.ends:
-        values = values + region.lengths[region.jobs]
+        values = values + region.lengths_of(copy)[region.jobs]
     made = np.zeros(copy.count, SIGNED[copy.stride])
     made[: values.size] = values[: copy.count]
     return made.view(np.uint8)

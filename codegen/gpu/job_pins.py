@@ -21,7 +21,7 @@ def first_records(region: RegionSchedule, copy: Copy) -> tuple[Longs, int]:
     int64 (jobs + 1): job at place p has the records `first[p] … first[p + 1]`; backwards it has record `first[p]`.
     """
     if copy.mode == "segment":
-        return piece_starts(region), 1
+        return piece_starts(region, copy), 1
     jobs = region.jobs.size
     if copy.reverse:
         return np.arange(jobs - 1, -2, -1, dtype=np.int64), -1

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from tracecut.codegen.schedule.schedule import RegionSchedule
+from tracecut.codegen.schedule.schedule import Copy, RegionSchedule
 from tracecut.support.arrays import Longs
 
 from .index_copies import Bytes
@@ -22,9 +22,9 @@ SPAN = (1 << 16) - 1  # most records of a block
 Begins = npt.NDArray[np.uint32]
 
 
-def piece_starts(region: RegionSchedule) -> Longs:
-    """First record of each job's piece in the new order, int64 (jobs + 1). O(jobs)."""
-    ends = np.cumsum(region.lengths[region.jobs], dtype=np.int64)
+def piece_starts(region: RegionSchedule, copy: Copy) -> Longs:
+    """First record of each job's piece of a copy in the new order, int64 (jobs + 1). O(jobs)."""
+    ends = np.cumsum(region.lengths_of(copy)[region.jobs], dtype=np.int64)
     return np.concatenate([[0], ends]).astype(np.int64)
 
 

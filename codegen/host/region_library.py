@@ -26,6 +26,8 @@ from .compute_then_update import batched
 from .outline_loop import outline
 from .vector_versions import add_versions
 
+DISTANCES = ("icmp", "sub")  # of two pointers to rows: what comes out is no pointer
+
 
 def outline_regions(
     analysis: Analysis, nest: Nest, views: Mapping[int, Mapping[str, str]]
@@ -49,8 +51,8 @@ def outline_regions(
 def _replace_arenas(item: Outlined) -> None:
     """Take the names of arenas of rows out of a range function: the program has no such variables.
 
-    Accesses have other bases already. What compares pointers to rows does so wherever the arena is, as long as it is in
-    the same place for both. Raises UnsupportedError where something else is left.
+    Accesses have other bases already. What compares pointers to rows, or asks how far they are apart, does so wherever
+    the arena is, as long as it is in the same place for both. Raises UnsupportedError where something else is left.
     """
     function = item.code
     _drop_unused(function)
@@ -62,10 +64,10 @@ def _replace_arenas(item: Outlined) -> None:
         for _, instruction in function.instructions():
             arenas = [name for name in instruction.globals if name.startswith(ARENA)]
             if arenas or derived & set(instruction.uses):
-                known = instruction.op in ("getelementptr", "phi", "select", "freeze", "icmp")
+                known = instruction.op in ("getelementptr", "phi", "select", "freeze", "ptrtoint", *DISTANCES)
                 if not known or any(name not in bases for name in arenas):
                     raise UnsupportedError("rows behind pointers are reached through a choice of pointers")
-                if instruction.op != "icmp":
+                if instruction.op not in DISTANCES:
                     derived.add(str(instruction.result))
     for block in function.blocks:
         block.instructions[:] = [

@@ -50,7 +50,9 @@ def with_packed_starts(device: DeviceMemory, made: LocalCopies, bounds: Longs) -
         for number, copy in enumerate(region.copies)
         if copy.mode == "offsets" and _packable(device, number, copy.stride)
     ]
-    begins = block_begins(piece_starts(region), bounds) if numbers else None
+    cut = min((region.copies[number].cut for number in numbers), default=0)
+    numbers = [number for number in numbers if region.copies[number].cut == cut]  # blocks have one first start
+    begins = block_begins(piece_starts(region, region.copies[numbers[0]]), bounds) if numbers else None
     if begins is None:
         return made
     widths = {number: region.copies[number].stride for number in numbers}

@@ -224,7 +224,7 @@ class OffloadedScope:
     def _bytes_of(self, region: RegionSchedule, number: int) -> int:
         copy = region.copies[number]
         if copy.mode == "segment":
-            return int(region.lengths.sum(dtype=np.int64)) * copy.stride
+            return int(region.lengths_of(copy).sum(dtype=np.int64)) * copy.stride
         return copy.count * copy.stride
 
     def _in_object(self, item: Given, address: int) -> np.uint64:

@@ -197,7 +197,8 @@ def _remarks(
     if how:
         listed = ", ".join(f"{count} × {what}" for what, count in sorted(how.items()))
         remarks.append(f"Reductions in memory are atomic operations: {listed}.")
-    swaps = [f"{site.operator} on {site.type} at {site.place}" for site, found in atomics if found == "swap"]
+    swapped = [site for site, found in atomics if found == "swap"]
+    swaps = [f"{site.operator or 'the same update'} on {site.type} at {site.place}" for site in swapped]
     if swaps:
         remarks.append(f"Compare-and-swap loops stand in for missing atomic operations: {', '.join(swaps)}.")
     if cells:

@@ -10,7 +10,8 @@ store double %v, ptr %p
 ```
 
 Where the hardware has no such operation, f itself runs in a compare-and-swap loop. In `if (v < *p) *p = v` the store is
-that loop; the comparison before it stays, since *p can only have become less when v is not less than it.
+that loop; the comparison before it stays, since *p can only have become less when v is not less than it. So runs the f
+of updates that are no reductions, but the same in all iterations (`Repeat`).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from collections.abc import Collection
 from tracecut.ir.llvm import Block, Instruction
 from tracecut.ir.llvm.associative import COMPARED
 from tracecut.ir.llvm.def_use import FunctionView
-from tracecut.ir.loops.nest import Site
+from tracecut.ir.loops.nest import Repeat, Site
 from tracecut.support.errors import UnsupportedError
 
 from .combinations import BITS, SCOPE, Update, add_swap, combine_atomically, identity, native_operation
@@ -31,13 +32,13 @@ EXTENSIONS = frozenset({"sext", "zext", "trunc", "fpext", "fptrunc"})
 
 
 def lower_memory_reductions(job: Job, view: FunctionView, sites: Collection[Site]) -> list[tuple[Site, str]]:
-    """Make every `reduce` site of `sites` atomic, in place.
+    """Make every update of `sites` atomic, in place.
 
     Returns (site, how) with how the `atomicrmw` operation, or `swap` for a compare-and-swap loop.
     Raises UnsupportedError where neither is possible.
     """
     done: list[tuple[Site, str]] = []
-    placed = [(site, *store_number(view, site)) for site in sites if site.operator]
+    placed = [(site, *store_number(view, site)) for site in sites if site.operator or isinstance(site.effect, Repeat)]
     # From the last store to the first: splitting a block leaves what is in front of the split where it was.
     for site, block, number in sorted(placed, key=lambda item: (item[1], -item[2])):
         done.append((site, _lower_memory(job, site, job.block(block), number, len(done))))
@@ -53,8 +54,9 @@ def store_number(view: FunctionView, site: Site) -> tuple[str, int]:
 
 def _lower_memory(job: Job, site: Site, block: Block, number: int, serial: int) -> str:
     store = [made for made in block.instructions if made.op == "store"][number]
-    load = next((made for made in block.instructions if made.result == site.load), None)
-    chain = job.dependents(site.load)
+    read = site.effect.load if isinstance(site.effect, Repeat) else site.load
+    load = next((made for made in block.instructions if made.result == read), None)
+    chain = job.dependents(read)
     inside = [made for made in block.instructions if made.result in chain]
     type = site.type
     _check_memory(site, store)
@@ -67,7 +69,7 @@ def _lower_memory(job: Job, site: Site, block: Block, number: int, serial: int) 
         combine_atomically(job, block, update, at)
         return native_operation(site.operator, type) or "swap"
     if load is None or len(inside) != len(chain):
-        raise UnsupportedError(f"the reduction at {site.place} is spread over several blocks")
+        raise UnsupportedError(f"the update at {site.place} is spread over several blocks")
     operation = native_operation(site.operator, type)
     if operation and all(made.type == type and made.op not in EXTENSIONS for made in inside):
         loosen(job, chain)
@@ -108,13 +110,11 @@ def _load_atomically(job: Job, block: Block, load: Instruction, site: Site) -> N
 
 def _check_memory(site: Site, store: Instruction) -> None:
     if site.type not in BITS:
-        raise UnsupportedError(
-            f"the reduction at {site.place} is on {site.type}, for which there is no atomic operation"
-        )
+        raise UnsupportedError(f"the update at {site.place} is on {site.type}, for which there is no atomic operation")
     found = re.search(r", align (\d+)", store.text)
     if found is not None and int(found.group(1)) * 8 < BITS[site.type]:
         raise UnsupportedError(
-            f"the reduction at {site.place} is on unaligned memory, for which there is no atomic operation"
+            f"the update at {site.place} is on unaligned memory, for which there is no atomic operation"
         )
 
 

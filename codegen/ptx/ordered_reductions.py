@@ -19,7 +19,7 @@ from tracecut.codegen.schedule.plan.range_function import Outlined, Reduction
 from tracecut.ir.llvm import Block, Instruction, int_bits
 from tracecut.ir.llvm.associative import BY_SIZE, SIGNED
 from tracecut.ir.llvm.def_use import FunctionView
-from tracecut.ir.loops.nest import Site
+from tracecut.ir.loops.nest import Repeat, Site
 from tracecut.support.errors import UnsupportedError
 
 from .combinations import BITS, SCOPE, identity
@@ -79,6 +79,9 @@ class OrderedReductions:
 
         Raises UnsupportedError with the reason where what a job contributes cannot be told from the old value.
         """
+        same = [site.place.told for site in sites if isinstance(site.effect, Repeat)]
+        if same:
+            raise UnsupportedError(f"iterations may meet in the update at {same[0]}, which is no reduction")
         placed = sorted(
             ((site, *store_number(view, site)) for site in sites if site.operator), key=lambda item: (item[1], item[2])
         )

@@ -203,9 +203,9 @@ class Executor:
             self._renumber(copy.renumber, data.address, data.bytes // copy.stride, copy.stride, self._ranks)
         elif copy.mode == "offsets" and self._needs_old(region, number):
             old = self._filled(region, copy) if copy.pieces else self._old_offsets(region, copy)
-        jobs, lengths = self._jobs[region.region], self._lengths[region.region]
+        jobs = self._jobs[region.region]
         for piece in copy.pieces:
-            place = data.address + piece.offset
+            place, lengths = data.address + piece.offset, self._lengths_of(region, copy)
             self.native.put_pieces(place, copy.stride, piece.width, jobs, lengths, ends=piece.ends)
         buffer = _Buffer(data, old, source)
         self._buffers[key] = buffer
@@ -226,13 +226,13 @@ class Executor:
     def _filled(self, region: RegionSchedule, copy: Copy) -> Block:
         """Fill a copy. All threads write equal shares, so that on several nodes its pages are near the threads that use
         them."""
-        address, jobs, lengths = self._delta(copy), self._jobs[region.region], self._lengths[region.region]
+        address, jobs = self._delta(copy), self._jobs[region.region]
         if copy.mode == "offsets" and not copy.pieces:
-            counted = (copy.count, copy.stride)
+            counted, lengths = (copy.count, copy.stride), self._lengths_of(region, copy)
             return self.native.piece_offsets(jobs, lengths, *counted, ends=copy.ends, threads=self.threads)
         if copy.mode == "segment":
             data = Block.room(self._piece_range(region, copy)[2], copy.stride)
-            starts = self._starts(region, copy)
+            starts, lengths = self._starts(region, copy), self._lengths_of(region, copy)
             self.native.move_pieces(data.address, address, jobs, starts, lengths, copy.stride, threads=self.threads)
             return data
         data = Block.room(copy.count, copy.stride)
@@ -246,6 +246,13 @@ class Executor:
         self.native.move(data.address, address, index, copy.stride, threads=self.threads)
         return data
 
+    def _lengths_of(self, region: RegionSchedule, copy: Copy) -> Block:
+        """Those of the pieces of a copy."""
+        count, found = self._jobs[region.region].count, self._lengths[region.region]
+        if not 0 <= copy.cut * count <= found.count - count:
+            raise ScheduleError(f"region {region.region} copies pieces of unknown length")
+        return found.part(copy.cut * count, count)
+
     def _starts(self, region: RegionSchedule, copy: Copy) -> Block:
         assert copy.starts is not None
         number, origin, stride, first, width = copy.starts
@@ -256,13 +263,14 @@ class Executor:
         """First record of any piece, the one behind the last, and how many there are."""
         assert copy.starts is not None
         key = region.region, copy.starts
-        if key not in self._ranges:
-            self._ranges[key] = self.native.piece_range(self._starts(region, copy), self._lengths[region.region])
+        if key not in self._ranges:  # all pieces of one start have the same lengths
+            lengths = self._lengths_of(region, copy)
+            self._ranges[key] = self.native.piece_range(self._starts(region, copy), lengths)
         return self._ranges[key]
 
     def _old_offsets(self, region: RegionSchedule, copy: Copy) -> Block:
         """Old starts (or ends) in the new job order, for code that uses them as data."""
-        jobs, lengths = self._jobs[region.region], self._lengths[region.region]
+        jobs, lengths = self._jobs[region.region], self._lengths_of(region, copy)
         counted, starts = (copy.count, copy.stride), self._starts(region, copy)
         return self.native.piece_places(jobs, starts, lengths, *counted, ends=copy.ends, threads=self.threads)
 

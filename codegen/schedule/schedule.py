@@ -112,6 +112,7 @@ class Copy:
         renumber: index fields in it that get new values.
         pieces: of an offsets copy of records in job order, the fields that hold starts and ends.
         starts: of a segment or offsets copy, where the program holds the old starts of its pieces.
+        cut: which of the region's lengths these pieces have.
     """
 
     mode: str
@@ -127,6 +128,7 @@ class Copy:
     renumber: tuple[Renumbering, ...] = ()
     pieces: tuple[PieceField, ...] = ()
     starts: Starts | None = None
+    cut: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +176,8 @@ class RegionSchedule:
         region: loop id. `jobs`: `jobs[new] = old` iteration.
         blocks: how the jobs are shared out.
         copies: copies it reads. `bases`: group → copy, for groups whose base pointer is replaced.
-        lengths: int32; records of the piece of each (old) job, empty without pieces.
+        lengths: int32; records of the piece of each (old) job, empty without pieces. Of several arrays whose starts
+            cut them into pieces of unlike lengths, one after the other (`Copy.cut`).
         privates: arrays that blocks 1 … accumulate into private slots; all blocks are of one wavefront then.
     """
 
@@ -185,6 +188,11 @@ class RegionSchedule:
     bases: dict[int, int]
     lengths: Ints
     privates: tuple[Private, ...] = ()
+
+    def lengths_of(self, copy: Copy) -> Ints:
+        """Those of the pieces of one copy, int32 (jobs)."""
+        size = self.jobs.size
+        return self.lengths[size * copy.cut : size * (copy.cut + 1)]
 
 
 @dataclass(frozen=True)

@@ -133,6 +133,7 @@ def _copy_in(data: Mapping[str, Any]) -> sc.Copy:
     pieces = tuple(
         sc.PieceField(whole(item["offset"]), whole(item["width"]), bool(item["ends"])) for item in data["pieces"]
     )
+    numbers["cut"] = whole(data.get("cut", 0))
     starts = _starts_in(data["starts"])
     return sc.Copy(mode=mode, reverse=reverse, ends=ends, renumber=renumber, pieces=pieces, starts=starts, **numbers)
 

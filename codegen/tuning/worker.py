@@ -130,12 +130,12 @@ class Worker:
                 refused.setdefault(scope, error.message)
                 continue
             except UnsupportedError as error:
-                refused.setdefault(scope, error.message)
+                refused[scope] = error.message  # what stops the last variant is in the way of all others, too
                 if isinstance(error, TooLargeError):
                     too_large = error.message
                 continue
             if self.region not in found.verdicts:
-                refused.setdefault(scope, "the region is part of a larger loop there")
+                refused[scope] = "the region is part of a larger loop there"
                 continue
             rank = found.rank(self.region)
             if best is None or rank > best[0]:

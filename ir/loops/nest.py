@@ -69,6 +69,24 @@ class Put(Write):
 
 
 @dataclass(frozen=True)
+class Repeat(Write):
+    """A store of what `function` makes of the value there: however often it is done, it may be in any order.
+
+    Attributes:
+        function: in words. load: the result of the load. loop: what else goes into it is made outside of this one.
+        between: as of `Reduce`.
+    """
+
+    function: str
+    load: str
+    loop: int
+    between: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.loop} repeats {self.function}"
+
+
+@dataclass(frozen=True)
 class Reduce:
     """A load, an associative operation and a store to one address; the load has no site of its own.
 
@@ -133,6 +151,11 @@ class Site:
     def load(self) -> str:
         """The result of the load of a reduction; empty for everything else."""
         return self.effect.load if isinstance(self.effect, Reduce) else ""
+
+    @property
+    def between(self) -> tuple[str, ...]:
+        """Keys of the stores between the load and the store of an update of either kind."""
+        return self.effect.between if isinstance(self.effect, Reduce | Repeat) else ()
 
     @property
     def update(self) -> tuple[str, str]:

@@ -186,8 +186,8 @@ def _site_out(site: nests.Site, known: Mapping[int, int | None]) -> list[Any]:
         site.loop,
         _reach_out(site.reach, known),
         _place_out(site.place),
-        list(site.effect.between) if isinstance(site.effect, nests.Reduce) else [],
-        site.load,
+        list(site.between),
+        site.effect.load if isinstance(site.effect, nests.Repeat) else site.load,
         site.private,
         site.apart,
     ]
@@ -218,5 +218,8 @@ def _effect_in(kind: nests.AccessKind, text: str, load: str, between: tuple[str,
         return nests.Read()
     if text == "fill":
         return nests.Fill()
+    loop, repeats, function = text.partition(" repeats ")
+    if repeats:
+        return nests.Repeat(function, load, int(loop), between)
     value, decided, loads = text.removeprefix("= ").partition(" from ")
     return nests.Put(value, tuple(loads.split()) if decided else None) if text else nests.Write()

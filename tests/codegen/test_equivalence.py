@@ -63,6 +63,7 @@ def test_replays_see_every_way_of_sharing_jobs_out(inspected: Catalogue, few_job
     assert seen["one_job"]["threads"] == [1]
     assert seen["products"]["threads"] == [1]  # products have no private slots
     assert seen["products"]["waves"] > 1  # but wavefronts
+    assert seen["repeats"]["threads"] == [1] and seen["repeats"]["waves"] > 1
 
 
 @pytest.mark.parametrize("threads", [1, 3])

@@ -59,8 +59,19 @@ MOVED = [
         {"2400": "offsets", "9568": "segment", "4800": "moved", "1600": "moved", "19136": "segment"},
     ),
     ("ended", "ended_nodes", {"4800": "moved", "tc.rows0+16": "segment", "1600": "moved"}),
+    ("ended", "ended_count", {"4800": "moved", "tc.rows0+16": "plain", "1600": "moved", "2400": "moved"}),
     ("ended", "ended_late", {"2400": "offsets", "4800": "moved", "9280": "segment", "1600": "moved"}),
     ("ended", "ended_twice", {"2400": "offsets", "9780": "segment", "1600": "moved"}),  # two loops over a piece
+    (
+        "ended",
+        "ended_values",  # each in pieces of its own lengths
+        {"4800": "moved", "tc.rows1+16": "segment", "tc.rows2+16": "segment", "1600": "moved"},
+    ),
+    (
+        "ended",
+        "ended_and_not",
+        {"2400": "offsets", "9664": "segment", "2404": "offsets", "4800": "moved", "1600": "moved", "10000": "segment"},
+    ),
     ("ended", "rows_twice", {"2404": "offsets", "14848": "segment", "7424": "segment", "1600": "moved"}),
     ("pointers", "points", {"2400": "direct", "1600": "spaced", "4800": "moved", "tc.rows0+32": "moved"}),
     (
@@ -88,6 +99,12 @@ def test_what_moves(inspected: Catalogue, name: str, mark: str, modes: dict[str,
     copied = "rows behind pointers are read from a copy"
     assert (item.modes, {name: why for name, why in item.kept.items() if why != copied}) == (modes, {})
     assert item.scope != item.region  # the layout holds for all sweeps
+
+
+def test_how_far_rows_are_from_each_other_is_not_asked(inspected: Catalogue) -> None:
+    """Between two pointers to one row it is what it was (`ended_count`); copies of two rows lie anywhere."""
+    refused = inspected("ended")["ended_where"]
+    assert isinstance(refused, str) and refused.startswith("rows behind pointers of their own are reached at ")
 
 
 KEPT = [
@@ -202,15 +219,19 @@ def test_sums_into_one_of_two_arrays_may_be_in_any_order(inspected: Catalogue) -
     assert [found["wrong"] for found in seen.values()] == [""]
 
 
-def test_a_local_array_that_the_compiler_makes_two_variables_of_is_private(inspected: Catalogue) -> None:
-    item = loop(inspected, "locals", "told_apart")
+@pytest.mark.parametrize(("mark", "expected"), [("told_apart", {2}), ("filled_apart", {1, 2})])
+def test_a_local_array_that_the_compiler_makes_two_variables_of_is_private(
+    inspected: Catalogue, mark: str, expected: set[int]
+) -> None:
+    """Declared in the body, or filled anew there."""
+    item = loop(inspected, "locals", mark)
     assert item.verdict == "parallel"
     roots = {
         len(pointer_roots(site.address))
         for site in item.inspection.accesses.nest.sites_in(item.region)
         if site.private is not None
     }
-    assert roots == {2}
+    assert roots == expected
     seen = check_replays(load([item]), seeds=(1, 2), threads=(1, 3))
     assert [found["wrong"] for found in seen.values()] == [""]
 
@@ -226,6 +247,7 @@ def test_a_local_array_that_the_compiler_makes_two_variables_of_is_private(inspe
         ("locals", "read_behind"),
         ("locals", "local_or_shared"),
         ("locals", "left_apart"),
+        ("locals", "one_apart"),
     ],
 )
 def test_loops_whose_iterations_depend_on_each_other_keep_their_order(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from tracecut.ir.llvm.debug_info import Place
-from tracecut.ir.loops.nest import AccessKind, Put, Reduce, Site
+from tracecut.ir.loops.nest import AccessKind, Put, Reduce, Repeat, Site
 from tracecut.ir.loops.refusals import refusal
 from tracecut.support import memory_amounts
 from tracecut.tracer.loops.pointer_rotation import agree, split
@@ -22,6 +22,7 @@ from .evaluation.memory import STACK, Object
 from .lattices import lattice_of, meets
 
 VERBS = {AccessKind.READ: "read", AccessKind.WRITE: "written", AccessKind.REDUCE: "updated"}
+REPEATED = "the same update"  # among operators: of a place by several iterations, by which it does not matter
 MAX_UPDATES = 6  # ways to update one array that are told apart
 EVENT_BYTES = 8 * 3  # of one access in one iteration, while conflicts are counted: job, place, address
 
@@ -168,6 +169,9 @@ def _count_conflicts(accesses: Accesses, region: int, item: Object, touched: lis
         return Verdict("rejected", "one array is reduced in many ways", (touched[0].site.place,))
     constants = sorted({access.site.update for access in touched if _puts(accesses, region, access)})
     updates += constants[: MAX_UPDATES - len(updates)]  # a store of a constant may come twice, in any order
+    broken = _broken_reductions(accesses, touched)
+    repeated = _repeated(accesses, region, touched, broken)
+    updates += sorted(set(repeated.values()))[: MAX_UPDATES - len(updates)]
     bits = {update: REDUCE << place for place, update in enumerate(updates)}
     whole: dict[tuple[str, str], set[int]] = {}  # offsets modulo the size of an element
     if not _fit(accesses, touched):
@@ -175,10 +179,10 @@ def _count_conflicts(accesses: Accesses, region: int, item: Object, touched: lis
     events: list[Events] = []
     sites: list[Site] = []  # of the events
     unknown: list[Access] = []
-    broken = _broken_reductions(accesses, touched)
     for access in touched:
         site = access.site
-        kind = bits.get(site.update, WRITE) if site.writes else READ
+        update = repeated.get(site.key, site.update)
+        kind = bits.get(update, WRITE) if site.writes else bits.get(update, READ)
         if site.key in broken:
             kind = READ | WRITE
         found = accesses.addresses(access)
@@ -195,7 +199,7 @@ def _count_conflicts(accesses: Accesses, region: int, item: Object, touched: lis
         offsets = np.ascontiguousarray(addresses - item.base)
         if site.writes:
             found_at = np.bincount(offsets % access.width, minlength=1)
-            whole.setdefault(site.update, set()).update(np.flatnonzero(found_at).tolist())
+            whole.setdefault(update, set()).update(np.flatnonzero(found_at).tolist())
         events.append(Events(jobs, offsets, access.width, kind))
         sites.append(site)
     for access in unknown:
@@ -211,12 +215,33 @@ def _count_conflicts(accesses: Accesses, region: int, item: Object, touched: lis
     torn = {bits[update] for update, found in whole.items() if len(found) > 1 and update in bits}
     events = [replace(event, kind=READ | WRITE) if event.kind in torn else event for event in events]
     conflict = find_conflict(events, item.size)
+    if repeated:  # what each of them is by itself
+        often = {bits[update] for update in repeated.values() if update in bits}
+        plain = [
+            replace(event, kind=WRITE if site.writes else READ) if event.kind in often else event
+            for event, site in zip(events, sites, strict=True)
+        ]
+        met = find_conflict(plain, item.size)
+        operators += [REPEATED] if met is not None else []
+        conflict = None if conflict is None else met
     if conflict is not None:
         first, second = (sites[place] for place in conflict.events)
         what = f"iterations {conflict.jobs[0]} and {conflict.jobs[1]} both touch {_name(item)}, byte {conflict.offset}"
         verbs = " and ".join(VERBS[site.kind] for site in (first, second))
         return Verdict("ordered", f"{what}: {verbs}", (first.place, second.place))
     return Verdict("reduction" if operators else "parallel", "", operators=tuple(operators))
+
+
+def _repeated(accesses: Accesses, region: int, touched: list[Access], broken: set[str]) -> dict[str, tuple[str, str]]:
+    """Load and store of each update that does the same in all iterations of a region → which update it is."""
+    found: dict[str, tuple[str, str]] = {}
+    for access in touched:
+        effect = access.site.effect
+        if not isinstance(effect, Repeat) or access.site.key in broken or effect.loop not in accesses.nest.loops:
+            continue
+        if region in accesses.nest.inside(effect.loop):
+            found[access.site.key] = found[effect.load] = access.site.update
+    return found
 
 
 def _because(accesses: Accesses, access: Access) -> str:
@@ -259,11 +284,10 @@ def _puts(accesses: Accesses, region: int, access: Access) -> bool:
 
 
 def _broken_reductions(accesses: Accesses, touched: list[Access]) -> set[str]:
-    """Reductions with a store in between that, in some iteration, goes to the very address."""
+    """Updates with a store in between that, in some iteration, goes to the very address."""
     broken = set()
     for access in touched:
-        effect = access.site.effect
-        for key in effect.between if isinstance(effect, Reduce) else ():
+        for key in access.site.between:
             for other in accesses.by_site.get(key, []):
                 if not other.runs or not agree(other.state, access.state):
                     continue

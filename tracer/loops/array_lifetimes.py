@@ -6,7 +6,7 @@ before reading from it.
 
 from __future__ import annotations
 
-from tracecut.ir.llvm import Instruction
+from tracecut.ir.llvm import Instruction, Operand
 from tracecut.ir.llvm.control_flow import Loop
 from tracecut.ir.llvm.def_use import FunctionView
 from tracecut.ir.loops.expressions import Expr, Pool
@@ -114,13 +114,34 @@ def _span(scalars: ScalarView, loop: Loop, name: str, touch: Touch, reads: list[
     passes, known = count(end.trip.data, *(part.data[0] for part in end.trip.args))
     if not known or passes < 1:
         return None
+    for pointer in _in_turn(view, user, inner, int(passes)):
+        if view.origin(pointer.text) == name:
+            return _written(scalars, name, user, None, 1, pointer)
     return _written(scalars, name, user, scalars.pool.counter(view.loop_ids[inner]), int(passes))
 
 
-def _written(scalars: ScalarView, name: str, user: Instruction, counter: Expr | None, passes: int) -> Span | None:
-    """Bytes that a store or memset writes in `passes` passes of the loop of `counter`, without a gap."""
+def _in_turn(view: FunctionView, user: Instruction, loop: Loop, passes: int) -> list[Operand]:
+    """Pointers that are made outside of a loop, to each of which a store in it goes in some of its passes.
+
+    The first pass begins with one of them, all others with another: an array of two that is two variables.
+    """
+    made = view.definitions.get(user.operands[1].text) if user.op == "store" else None
+    if made is None or made.instruction.op != "phi" or made.block != loop.header:
+        return []
+    found = []
+    for operand, label in zip(made.instruction.operands, made.instruction.labels, strict=True):
+        source = view.definitions.get(operand.text)
+        if source is not None and source.block not in loop.blocks and (label not in loop.blocks or passes > 1):
+            found.append(operand)
+    return found
+
+
+def _written(
+    scalars: ScalarView, name: str, user: Instruction, counter: Expr | None, passes: int, to: Operand | None = None
+) -> Span | None:
+    """Bytes that a store or memset writes in `passes` passes of the loop of `counter`, without a gap. `to`: where."""
     if user.op == "store":
-        pointer, width = user.operands[1], scalars.view.types.stored(user.operands[0].type)
+        pointer, width = to or user.operands[1], scalars.view.types.stored(user.operands[0].type)
     elif user.word.startswith("@llvm.memset.") and user.operands[2].text.isdigit():
         pointer, width = user.operands[0], int(user.operands[2].text)
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tracecut.ir.llvm import Instruction, Operand
+from tracecut.ir.llvm import Block, Instruction, Operand
 from tracecut.ir.llvm.call_effects import effect_of
 from tracecut.ir.llvm.control_flow import Loop
 from tracecut.ir.llvm.debug_info import Lines
@@ -12,12 +12,14 @@ from tracecut.ir.llvm.demangle import function_name
 from tracecut.ir.llvm.module import GlobalVariable
 from tracecut.ir.llvm.stream_output import OUTPUT, of_stream
 from tracecut.ir.loops.expressions import Expr, pointer_roots
-from tracecut.ir.loops.nest import NOWHERE, Effect, Fill, Obstacle, ObstacleKind, Put, Read, Reduce, Site, Write
+from tracecut.ir.loops.nest import NOWHERE, Effect, Fill, Obstacle, ObstacleKind, Put, Read, Reduce, Repeat, Site, Write
 from tracecut.ir.loops.path_conditions import Condition
 
 from .array_lifetimes import birthplace
+from .linear_forms import linear_form
 from .phi_sources import pointer_sources
 from .reductions import MemoryReduction, Uses, guarded_reduction, memory_reduction
+from .repeated_updates import computes, repeated_update
 from .row_numbers import read_at
 from .scalar_evolution import ScalarView
 
@@ -32,6 +34,14 @@ def _walk_outside(expr: Expr, inside: set[Expr]) -> list[Expr]:
             found[node] = None
             stack.extend(node.args)
     return list(found)
+
+
+def _reads_the_same(node: Expr, other: Expr) -> bool:
+    """Whether two loads read the same number of the same place, if nothing writes there in between."""
+    if node.kind != "load" or node.data[1] != other.data[1]:
+        return False
+    mine, theirs = linear_form(node.args[0], {}), linear_form(other.args[0], {})
+    return (mine.const, mine.terms) == (theirs.const, theirs.terms)
 
 
 class SiteFinder:
@@ -92,7 +102,7 @@ class SiteFinder:
                     elif id(instruction) not in folded:
                         # A reduction happens where its load does, which may be in front of a test.
                         head, reduction = reductions.get(id(instruction), (name, None))
-                        sites.append(self._access(instruction, number, reach.get(head), keys, reduction))
+                        sites.append(self._access(instruction, number, reach.get(head), keys, block, reduction))
                 elif op in ("call", "invoke"):
                     sites.extend(self._call(instruction, number, condition, keys, obstacles))
                 elif op in ("atomicrmw", "cmpxchg", "fence"):
@@ -121,6 +131,7 @@ class SiteFinder:
         number: int,
         condition: Condition,
         keys: dict[int, str],
+        block: Block,
         reduction: MemoryReduction | None,
     ) -> Site:
         pointer = instruction.operands[-1]
@@ -129,7 +140,7 @@ class SiteFinder:
         address = read_at(self.scalars.pool, key, self.scalars.operand(pointer))
         return Site(
             key=key,
-            effect=self._effect(instruction, address, keys, reduction),
+            effect=self._effect(instruction, address, keys, block, reduction),
             type=type,
             size=self._size(type),
             address=address,
@@ -142,14 +153,26 @@ class SiteFinder:
         )
 
     def _effect(
-        self, instruction: Instruction, address: Expr, keys: Mapping[int, str], reduction: MemoryReduction | None
+        self,
+        instruction: Instruction,
+        address: Expr,
+        keys: Mapping[int, str],
+        block: Block,
+        reduction: MemoryReduction | None,
     ) -> Effect:
         if reduction is not None:
             between = tuple(keys[id(other)] for other in reduction.between)
             return Reduce(reduction.operator, str(reduction.load.result), between)
         if instruction.op == "load":
             return Read()
-        return self._put(instruction.operands[0], address) or Write()
+        return self._repeat(instruction, keys, block) or self._put(instruction.operands[0], address) or Write()
+
+    def _repeat(self, store: Instruction, keys: Mapping[int, str], block: Block) -> Repeat | None:
+        found = repeated_update(self.uses, block, store, self.scalars.root)
+        if found is None:
+            return None
+        between = tuple(keys[id(other)] for other in found.between)
+        return Repeat(found.function, str(found.load.result), self.view.loop_ids[found.loop], between)
 
     def _put(self, value: Operand, address: Expr) -> Put | None:
         """Effect of a store whose value is a constant or depends on the index of its address only, else None."""
@@ -159,13 +182,30 @@ class SiteFinder:
             return Put(value.text)
         every = {node for node in address.walk() if node.kind == "load" and node.data[1] != "ptr"}
         indices = every - {inner for node in every for inner in node.args[0].walk()}  # not what an index is loaded by
-        loads: dict[str, None] = {}
-        for node in _walk_outside(self.scalars.operand(value), indices):
+        made_of = self._made_of(value)
+        walked = {node for part in made_of for node in part.walk()}
+        again = {node for node in walked if any(_reads_the_same(node, index) for index in indices)} - indices
+        loads: dict[str, None] = dict.fromkeys(sorted(str(node.data[0]) for node in again))
+        for node in (node for part in made_of for node in _walk_outside(part, indices | again)):
             if node.kind in ("counter", "opaque", "any", "state"):
                 return None
             if node.kind == "load":
                 loads[str(node.data[0])] = None
         return Put(value.text, tuple(loads)) if indices else None
+
+    def _made_of(self, value: Operand) -> list[Expr]:
+        """Expressions of what a value is computed of, by calls too that depend on nothing but their arguments."""
+        found: list[Expr] = []
+        stack, seen = [value], {value.text}
+        while stack:
+            current = stack.pop()
+            made = self.view.definitions.get(current.text)
+            if made is not None and computes(made.instruction):
+                stack += [part for part in made.instruction.operands if part.text not in seen]
+                seen |= {part.text for part in made.instruction.operands}
+            else:
+                found.append(self.scalars.operand(current))
+        return found
 
     def _call(
         self,

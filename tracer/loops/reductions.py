@@ -14,7 +14,7 @@ from tracecut.ir.llvm.call_effects import effect_of
 from tracecut.ir.llvm.control_flow import Loop
 from tracecut.ir.llvm.def_use import FunctionView
 
-from .min_max_reductions import chosen_extreme, extreme
+from .min_max_reductions import chosen_extreme, extreme, widened_extreme
 
 _NAN_TAKEN = ("minimum", "maximum")  # of these, what is left depends on which NaN came first
 _EXTENSIONS = ("sext", "zext", "trunc", "fpext", "fptrunc", "freeze")
@@ -52,21 +52,12 @@ class MemoryReduction:
 
 def memory_reduction(uses: Uses, block: Block, store: Instruction) -> MemoryReduction | None:
     """The reduction that `store` closes, None when it closes none."""
-    value, pointer = store.operands
-    place = block.instructions.index(store)
-    loads = [
-        (index, instruction)
-        for index, instruction in enumerate(block.instructions[:place])
-        if instruction.op == "load"
-        and instruction.is_simple_access
-        and instruction.operands[0].text == pointer.text
-        and instruction.type == value.type
-    ]
-    if not loads:
+    value = store.operands[0]
+    load = last_load(block, store)
+    if load is None:
         return None
-    index, load = loads[-1]
-    between = block.instructions[index + 1 : place]
-    if any(_may_write(instruction) for instruction in between):
+    between = block.instructions[block.instructions.index(load) + 1 : block.instructions.index(store)]
+    if any(may_write(instruction) for instruction in between):
         return None
     chain: set[str] = set()
     operator = _descend(uses.view, value.text, str(load.result), None, chain, depth=0)
@@ -78,6 +69,14 @@ def memory_reduction(uses: Uses, block: Block, store: Instruction) -> MemoryRedu
             if user is not store and user.result not in chain:
                 return None
     return MemoryReduction(load, operator, tuple(other for other in between if other.op == "store"))
+
+
+def last_load(block: Block, store: Instruction) -> Instruction | None:
+    """The last load in front of a store in its block that reads what the store overwrites, by the same pointer."""
+    value, pointer = store.operands
+    ahead = reversed(block.instructions[: block.instructions.index(store)])
+    loads = (made for made in ahead if made.op == "load" and made.is_simple_access and made.type == value.type)
+    return next((load for load in loads if load.operands[0].text == pointer.text), None)
 
 
 def guarded_reduction(uses: Uses, block: Block, store: Instruction) -> tuple[str, MemoryReduction] | None:
@@ -94,17 +93,21 @@ def guarded_reduction(uses: Uses, block: Block, store: Instruction) -> tuple[str
         return None
     for operand in found.instruction.operands:
         made = uses.view.definitions.get(operand.text)
+        if made is not None and made.instruction.op in ("sext", "zext") and len(uses.of(operand.text)) == 1:
+            made = uses.view.definitions.get(made.instruction.operands[0].text)
         if made is None or made.block != head.name or made.instruction.op != "load" or operand.text == value.text:
             continue
         load = made.instruction
         if not load.is_simple_access or load.operands[0].text != pointer.text or load.type != value.type:
             continue
-        operator = extreme(found.instruction, value.text, operand.text, taken=end.labels[0] == block.name)
+        kept, taken = str(load.result), end.labels[0] == block.name
+        operator = extreme(found.instruction, value.text, kept, taken=taken)
+        operator = operator or widened_extreme(uses.view, found.instruction, value.text, kept, taken=taken)
         between = [
             *head.instructions[head.instructions.index(load) + 1 :],
             *block.instructions[: block.instructions.index(store)],
         ]
-        if operator is None or len(uses.of(load.result)) != 1 or any(_may_write(other) for other in between):
+        if operator is None or len(uses.of(load.result)) != 1 or any(may_write(other) for other in between):
             return None
         return head.name, MemoryReduction(load, operator, tuple(other for other in between if other.op == "store"))
     return None
@@ -229,7 +232,8 @@ def _depends(
     return any(_depends(view, name, target, loop, depth + 1, seen) for name in names)
 
 
-def _may_write(instruction: Instruction) -> bool:
+def may_write(instruction: Instruction) -> bool:
+    """Whether something other than a store may write to memory, or order what others do there."""
     if instruction.op in ("atomicrmw", "cmpxchg", "fence", "invoke"):
         return True
     return instruction.op == "call" and not effect_of(instruction).movable

@@ -167,7 +167,7 @@ def _copy(name: str, schedule: Schedule, region: RegionSchedule, copy: Copy, obj
         raise ScheduleError(f"{name} has starts of pieces in a copy of another kind")
     low = copy.origin + copy.stride * copy.first
     if copy.mode in ("segment", "offsets"):
-        if region.lengths.size != region.jobs.size or (region.lengths.size and int(region.lengths.min()) < 0):
+        if copy.cut < 0 or region.lengths_of(copy).size != region.jobs.size or np.any(region.lengths_of(copy) < 0):
             raise ScheduleError(f"{name} copies pieces of unknown length")
         if copy.starts is None:
             raise ScheduleError(f"{name} copies pieces from an unknown place")
@@ -181,7 +181,7 @@ def _copy(name: str, schedule: Schedule, region: RegionSchedule, copy: Copy, obj
         for at, width in fields:
             if width not in (1, 2, 4, 8) or at < 0 or at + width > copy.stride:
                 raise ScheduleError(f"{name} copies starts of {width} bytes at {at} for its pieces")
-            if int(region.lengths.sum(dtype=np.int64)) >= 1 << (8 * width - 1):
+            if int(region.lengths_of(copy).sum(dtype=np.int64)) >= 1 << (8 * width - 1):
                 raise ScheduleError(f"{name} has pieces whose new starts do not fit {width} bytes")
         if any(a < b + more and b < a + width for (a, width), (b, more) in itertools.combinations(fields, 2)):
             raise ScheduleError(f"{name} has starts and ends in the same bytes")

@@ -50,8 +50,9 @@ def check_copies(
             raise ScheduleError(f"{place} is of something else, or written")
         if not _fits(schedule, region, objects, accesses, access, copy, pieces):
             raise ScheduleError(f"{place} ({copy.mode}) does not hold its records")
-    if pieces.starts and not pieces.cut and not np.array_equal(pieces.read, region.lengths):
-        raise ScheduleError(f"the pieces of region {region.region} are not what its iterations read")
+    for places in pieces.starts.keys() - pieces.told:
+        if not np.array_equal(pieces.read[places], pieces.lengths[places]):
+            raise ScheduleError(f"the pieces of region {region.region} are not what its iterations read")
 
 
 def _check_rows(accesses: Accesses, access: Access, root: str) -> None:
@@ -116,7 +117,7 @@ def _in_its_piece(region: RegionSchedule, accesses: Accesses, access: Access, co
     assert access.form is not None
     loads = [atom for atom in access.form.terms if atom.kind == "load"]
     inner = [atom for atom in access.form.terms if atom.kind == "counter"]
-    if len(loads) != 1 or str(loads[0].data[0]) not in pieces.starts.get(copy.starts or (), ()):
+    if len(loads) != 1 or str(loads[0].data[0]) not in (pieces.starts.get(copy.starts, ()) if copy.starts else ()):
         return False
     if [access.form.terms[atom] for atom in (*loads, *inner)] != [copy.stride] * (1 + len(inner)):
         return False
@@ -133,8 +134,9 @@ def _in_its_piece(region: RegionSchedule, accesses: Accesses, access: Access, co
         read = np.where(np.broadcast_to(accesses.mask(access.site), size), ahead + 1, 0)
     else:
         return False
-    pieces.read[:] = np.maximum(pieces.read, read)
-    return not np.any(read > region.lengths)
+    assert copy.starts is not None
+    pieces.read[copy.starts] = np.maximum(pieces.read[copy.starts], read)
+    return not np.any(read > pieces.lengths[copy.starts])
 
 
 def _record(accesses: Accesses, access: Access, copy: Copy, picks: list[Expr]) -> int | None:
@@ -156,29 +158,36 @@ class Pieces:
     Attributes:
         ends: loads that start (0) and end (1) them. cut: loops whose lengths are told by starts and ends.
         starts: place of the starts in the program → their loads. walked: (load, inner loop) over its pieces.
-        read: records of its piece that each iteration reads, as far as accesses were looked at.
+        lengths: place of the starts → records of the piece of each iteration. told: places of which ends tell these.
+        read: of the others, records of its piece that each iteration reads, as far as accesses were looked at.
     """
 
-    read: npt.NDArray[np.int64]
     ends: dict[str, int] = field(default_factory=dict)
     cut: set[int] = field(default_factory=set)
-    starts: dict[tuple[int, ...], set[str]] = field(default_factory=dict)
+    starts: dict[Starts, set[str]] = field(default_factory=dict)
     walked: set[tuple[str, int]] = field(default_factory=set)
+    lengths: dict[Starts, npt.NDArray[np.int32]] = field(default_factory=dict)
+    told: set[Starts] = field(default_factory=set)
+    read: dict[Starts, npt.NDArray[np.int64]] = field(default_factory=dict)
 
 
 def find_pieces(region: RegionSchedule, objects: Sequence[Object], accesses: Accesses) -> Pieces:
     """Look at the lengths of the pieces. Raises ScheduleError where no inner loop runs over those of the region."""
-    pieces = Pieces(np.zeros(region.jobs.size, np.int64))
-    if not any(copy.mode in ("segment", "offsets") for copy in region.copies):
-        return pieces
-    known = dict.fromkeys(copy.starts for copy in region.copies)
-    for places in (places for places in known if places is not None):
+    pieces = Pieces()
+    for copy in region.copies:
+        if copy.starts is None or copy.mode not in ("segment", "offsets"):
+            continue
+        lengths = pieces.lengths.setdefault(copy.starts, region.lengths_of(copy))
+        if not np.array_equal(lengths, region.lengths_of(copy)):
+            raise ScheduleError(f"region {region.region} copies pieces of one start by several lengths")
+    for places in pieces.lengths:
+        pieces.read[places] = np.zeros(region.jobs.size, np.int64)
         for access in accesses.inside(region.region):
             if _reads_start(access, places, objects, region.region):
                 pieces.starts.setdefault(places, set()).add(access.site.key)
         starts = pieces.starts.get(places, set())
         for loop in sorted(accesses.nest.inside(region.region) - {region.region}):
-            _look_at_lengths(pieces, starts, loop, region, accesses)
+            _look_at_lengths(pieces, places, loop, region, accesses)
         if not any(pieces.ends.get(name) == 0 for name in starts):
             raise ScheduleError(f"the pieces of region {region.region} are not those that its inner loop runs over")
     return pieces
@@ -193,9 +202,10 @@ def _reads_start(access: Access, places: Starts, objects: Sequence[Object], regi
     return at and len(own) == len(access.form.terms) == 1 and access.form.terms[own[0]] == stride
 
 
-def _look_at_lengths(pieces: Pieces, starts: set[str], loop: int, region: RegionSchedule, accesses: Accesses) -> None:
+def _look_at_lengths(pieces: Pieces, places: Starts, loop: int, region: RegionSchedule, accesses: Accesses) -> None:
     """Find the pieces that an inner loop runs over: from a start to an end, or for as long as something else says."""
     info, evaluation = accesses.nest.loops[loop], accesses.evaluation
+    starts, lengths = pieces.starts.get(places, set()), pieces.lengths[places]
     counts = _counts(accesses, loop, region.jobs.size)
     if info.parent != region.region or counts is None:
         return
@@ -203,7 +213,7 @@ def _look_at_lengths(pieces: Pieces, starts: set[str], loop: int, region: Region
     loads = (node for part in parts for node in part.walk() if node.kind == "load")
     told = {str(node.data[0]): node for node in loads if node.data[1] != "ptr"}
     named = starts & told.keys()
-    if not named and np.all(counts <= region.lengths):
+    if not named and np.all(counts <= lengths):
         pieces.ends.update(dict.fromkeys(starts, 0))
         pieces.walked.update((name, loop) for name in starts)
     if len(named) != 1 or len(told) != 2:
@@ -213,10 +223,11 @@ def _look_at_lengths(pieces: Pieces, starts: set[str], loop: int, region: Region
     first, last = (
         np.broadcast_to(evaluation.at(told[name], region.region).data, region.jobs.size) for name in (begin, end)
     )
-    if np.array_equal(last - first, region.lengths) and np.all((counts == 0) | (counts == region.lengths)):
+    if np.array_equal(last - first, lengths) and np.all((counts == 0) | (counts == lengths)):
         pieces.ends.update({begin: 0, end: 1})
         pieces.walked.add((begin, loop))
         pieces.cut.add(loop)
+        pieces.told.add(places)
 
 
 def _counts(accesses: Accesses, loop: int, jobs: int) -> npt.NDArray[np.int64] | None:

@@ -221,15 +221,17 @@ def _region(
 ) -> sc.RegionSchedule:
     copies: list[sc.Copy] = []
     copy_of: dict[int, int] = {}
-    lengths = np.zeros(0, np.int32)
+    lengths: list[Ints] = []
     for use in plan.uses[region]:
         if use.mode in ("moved", "old"):
             continue
         copy_of[use.array] = len(copies)
         copy = _copy(plan, use, jobs.size, spaces, places)
         if use.segments is not None and use.mode in ("segment", "offsets"):
-            copy = replace(copy, starts=_starts(plan, use.segments, places))
-            lengths = lengths if lengths.size else np.ascontiguousarray(use.segments.lengths, np.int32)
+            mine = np.ascontiguousarray(use.segments.lengths, np.int32)
+            cut = next((place for place, other in enumerate(lengths) if np.array_equal(other, mine)), len(lengths))
+            lengths += [mine] if cut == len(lengths) else []
+            copy = replace(copy, starts=_starts(plan, use.segments, places), cut=cut)
         copies.append(copy)
     bases: dict[int, int] = {}
     rows = plan.accesses.memory.rows
@@ -248,7 +250,8 @@ def _region(
             if copies[number].renumber and whole & set(group.sites) and not plan.fields.keys() & set(group.sites):
                 raise UnsupportedError("an array of indices is read as data, and through another pointer")
             bases[group.id] = number
-    return sc.RegionSchedule(region, jobs, share.blocks, tuple(copies), bases, lengths)
+    together = np.concatenate(lengths) if lengths else np.zeros(0, np.int32)
+    return sc.RegionSchedule(region, jobs, share.blocks, tuple(copies), bases, together)
 
 
 def _privates(

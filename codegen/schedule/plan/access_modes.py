@@ -220,16 +220,16 @@ def _with_offsets(facts: Facts, region: int, found: list[RegionUse]) -> list[Reg
                 if start is not None:
                     cut.setdefault(start, []).append(use)
     result = {use.array: use for use in found}
-    chosen: Segments | None = None  # a schedule holds one length an iteration: of what starts cut the most arrays
+    taken: set[int] = set()  # one array of starts holds those of one cut: of what cuts the most arrays
     for members in sorted(cut.values(), key=len, reverse=True):
         segments = [use.segments for use in members if use.segments is not None]
         good = len(segments) == len(members) and all(_alike(segments[0], other) for other in segments[1:])
-        good = good and _go_together(chosen, segments[0])
+        fields = [field for field in (segments[0].start, segments[0].end) if field is not None] if good else []
+        good = good and taken.isdisjoint(field.array for field in fields)
         if good and _offsets_fit(facts, region, segments, result):
-            chosen = chosen or segments[0]
-            for field in (segments[0].start, segments[0].end):
-                if field is not None:
-                    result[field.array] = RegionUse(field.array, "offsets", result[field.array].patterns, segments[0])
+            taken |= {field.array for field in fields}
+            for field in fields:
+                result[field.array] = RegionUse(field.array, "offsets", result[field.array].patterns, segments[0])
         else:
             for use in members:
                 if use.segments is not None:
@@ -240,16 +240,6 @@ def _with_offsets(facts: Facts, region: int, found: list[RegionUse]) -> list[Reg
 def _alike(first: Segments, second: Segments) -> bool:
     """Whether two arrays are cut into the same pieces by one start."""
     return first.end is second.end and np.array_equal(first.lengths, second.lengths)
-
-
-def _go_together(first: Segments | None, second: Segments) -> bool:
-    """Whether pieces are of the same lengths in each iteration, and their starts in different arrays."""
-    if first is None:
-        return True
-    taken = {field.array for field in (first.start, first.end) if field is not None}
-    if taken & {second.start.array, (second.end or second.start).array}:
-        return False
-    return np.array_equal(first.lengths, second.lengths)
 
 
 def _offsets_fit(facts: Facts, region: int, found: Sequence[Segments], uses: Mapping[int, RegionUse]) -> bool:

@@ -150,9 +150,22 @@ SHAPE products(void) /* reductions in memory that are no sums: threads have no s
     show_bytes("products", z, DATA);
 }
 
+SHAPE repeats(void) /* no reduction, but the same update wherever iterations meet */
+{
+    int *a = ints(JOBS, DATA);
+    double *x = reals(DATA, 100), *y = reals(DATA, 9), *z = reals(DATA, 9);
+    for (int t = 0; t < SWEEPS; t++)
+        for (int e = 0; e < JOBS; e++) { // @repeats
+            y[a[e]] = 0.75 * y[a[e]] + 0.1;
+            z[a[e]] += x[a[e]];
+        }
+    show_reals("repeats", y, DATA);
+    show_reals("repeats", z, DATA);
+}
+
 int main(void)
 {
     empty_first(), empty_last(), empty_runs(), empty_all(), empty_updates();
-    three_jobs(), one_job(), own_record(), totals(), products();
+    three_jobs(), one_job(), own_record(), totals(), products(), repeats();
     return 0;
 }

@@ -82,6 +82,56 @@ SHAPE ended_nodes(void) /* behind pointers of their own */
     show("ended_nodes", y, JOBS);
 }
 
+static int **rows_ended(void) /* the same without weights */
+{
+    int *rp = offsets(JOBS, 6), *col = ints(rp[JOBS], DATA), *order = permutation(JOBS), **row = malloc(JOBS * sizeof *row);
+    for (int k = 0; k < JOBS; k++) {
+        int i = order[k], many = rp[i + 1] - rp[i];
+        int *made = row[i] = malloc(((size_t)many + 1) * sizeof *made);
+        memcpy(made, col + rp[i], many * sizeof *made);
+        made[many] = -1;
+    }
+    return row;
+}
+
+SHAPE ended_count(void) /* how many there were */
+{
+    int **row = rows_ended(), *count = ints(JOBS, 9);
+    long *x = longs(DATA, 100), *y = longs(JOBS, 9);
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int i = 0; i < JOBS; i++) { // @ended_count
+            long s = 0;
+            const int *p = row[i];
+            for (; *p >= 0; p++)
+                s += x[*p];
+            count[i] = (int)(p - row[i]);
+            y[i] = s / (1 + count[i]);
+        }
+        for (int v = 0; v < DATA; v++)
+            x[v] += y[v] & 3;
+    }
+    show("ended_count", y, JOBS);
+    show_ints("ended_count", count, JOBS);
+}
+
+SHAPE ended_where(void) /* how far from another row, which is elsewhere in a copy */
+{
+    int **row = rows_ended(), *const first = row[0];
+    long *x = longs(DATA, 100), *y = longs(JOBS, 9);
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int i = 0; i < JOBS; i++) { // @ended_where
+            long s = 0;
+            const int *p = row[i];
+            for (; *p >= 0; p++)
+                s += x[*p];
+            y[i] = s + (p - first > 1L << 40);
+        }
+        for (int v = 0; v < DATA; v++)
+            x[v] += y[v] & 3;
+    }
+    show("ended_where", y, JOBS);
+}
+
 SHAPE ended_late(void) /* none is empty: nobody looks before the first */
 {
     int *rp = offsets(JOBS, 6), *start, *list = lists_of(rp, &start);
@@ -143,8 +193,53 @@ SHAPE rows_twice(void) /* the same of rows with an end, some of them over the se
     show("rows_twice", y, DATA);
 }
 
+SHAPE ended_values(void) /* rows of values beside the lists, each of them one shorter */
+{
+    int **row = rows_ended();
+    double *x = reals(DATA, 100), *y = reals(JOBS, 9), **value = malloc(JOBS * sizeof *value);
+    for (int i = 0; i < JOBS; i++) {
+        int many = 0;
+        while (row[i][many] >= 0)
+            many++;
+        value[i] = malloc((size_t)many * sizeof *value[i]);
+        for (int j = 0; j < many; j++)
+            value[i][j] = 0.001 * (i + j);
+    }
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int i = 0; i < JOBS; i++) { // @ended_values
+            double s = 0;
+            for (int k = 0; row[i][k] >= 0; k++)
+                s += value[i][k] * x[row[i][k]];
+            y[i] = s;
+        }
+        for (int v = 0; v < DATA; v++)
+            x[v] += 0.25 * y[v];
+    }
+    show_reals("ended_values", y, JOBS);
+}
+
+SHAPE ended_and_not(void) /* lists that end by what stands in them, and rows between two numbers, of other lengths */
+{
+    int *rp = offsets(JOBS, 6), *start, *list = lists_of(rp, &start), *rq = offsets(JOBS, 4);
+    long *x = longs(DATA, 100), *y = longs(JOBS, 9), *z = longs(rq[JOBS], 9);
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int i = 0; i < JOBS; i++) { // @ended_and_not
+            long s = 0;
+            for (int k = start[i]; list[k] >= 0; k++)
+                s += x[list[k]];
+            for (int k = rq[i]; k < rq[i + 1]; k++)
+                s ^= z[k];
+            y[i] = s;
+        }
+        for (int v = 0; v < DATA; v++)
+            x[v] += y[v] & 3;
+    }
+    show("ended_and_not", y, JOBS);
+}
+
 int main(void)
 {
-    ended(), ended_sometimes(), ended_nodes(), ended_late(), ended_twice(), rows_twice();
+    ended(), ended_sometimes(), ended_nodes(), ended_late(), ended_twice(), rows_twice(), ended_count(), ended_where(), ended_values();
+    ended_and_not();
     return 0;
 }

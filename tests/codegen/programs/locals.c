@@ -278,11 +278,41 @@ SHAPE left_apart(void) /* the same two, of which an iteration sees what another 
     show_reals("left_apart", y, JOBS);
 }
 
+SHAPE filled_apart(void) /* two variables again, declared outside, and filled anew by every iteration */
+{
+    int *a = ints(2 * JOBS, DATA);
+    double *x = reals(DATA, 2), *y = reals(JOBS, 2), both[2] = {0};
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int i = 0; i < JOBS; i++) { // @filled_apart
+            for (int k = 0; k < 2; k++)
+                both[k] = x[a[2 * i + k]];
+            y[i] = 0.5 * both[0] - 0.25 * both[1];
+        }
+        for (int v = 0; v < DATA; v++)
+            x[v] += 0.125 * y[v];
+    }
+    show_reals("filled_apart", y, JOBS);
+}
+
+SHAPE one_apart(void) /* the second one is filled in some iterations */
+{
+    int *a = ints(2 * JOBS, DATA);
+    double *x = reals(DATA, 2), *y = reals(JOBS, 2), both[2] = {0};
+    for (int t = 0; t < SWEEPS; t++)
+        for (int i = 0; i < JOBS; i++) { // @one_apart
+            for (int k = 0; k < 2; k++)
+                if (k <= (a[2 * i] & 1))
+                    both[k] = x[a[2 * i + k]];
+            y[i] = 0.5 * both[0] - 0.25 * both[1];
+        }
+    show_reals("one_apart", y, JOBS);
+}
+
 int main(void)
 {
     told_apart(), left_apart();
     local_array(), own_rows(), local_in_rows(), outliving_array(), scratch(), half_filled(), filled_late();
     sometimes_filled(), read_behind(), local_or_shared(), hidden_in_choice();
-    walked_globals(), walked_from_start(), global_rows(), named_alike();
+    walked_globals(), walked_from_start(), global_rows(), named_alike(), filled_apart(), one_apart();
     return picked_[0];
 }

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tracecut.ir.loops.nest import Effect, Fill, Nest, NestLoop, Put, Read, Reduce, Site, Write
+from tracecut.ir.loops.nest import Effect, Fill, Nest, NestLoop, Put, Read, Reduce, Repeat, Site, Write
 from tracecut.ir.loops.nest_json import from_json, to_json
 from tracecut.ir.loops.path_conditions import Condition
 from tracecut.support.errors import ArtefactError
@@ -172,7 +172,16 @@ def test_what_does_not_fit_together(analysis: Analysis, change: Any, message: st
 
 @pytest.mark.parametrize(
     "effect",
-    [Read(), Write(), Fill(), Put("7"), Put("%x", ()), Put("%x", ("%y", "%z")), Reduce("fadd", "%old", ("store:b:1",))],
+    [
+        Read(),
+        Write(),
+        Fill(),
+        Put("7"),
+        Put("%x", ()),
+        Put("%x", ("%y", "%z")),
+        Reduce("fadd", "%old", ("store:b:1",)),
+        Repeat("(xor i8 _, 1)", "%old", 7, ("store:b:1",)),
+    ],
     ids=str,
 )
 def test_what_an_access_does_comes_back(analysis: Analysis, effect: Effect) -> None:

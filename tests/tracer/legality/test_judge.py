@@ -31,7 +31,7 @@ def verdict_on(program: Program, mark: str, *, use_data: bool = False) -> Verdic
 
 PARALLEL = (
     "gather scatter in_place halves far_lag fields backwards guarded own_only math rows pieces search blocks local "
-    "ended some_row from_global"
+    "ended some_row from_global own_update found_again"
 ).split()
 
 REDUCTIONS = {
@@ -62,6 +62,10 @@ REDUCTIONS = {
     "longest": "smax",
     "tally": "add xor",
     "nested_sum": "fadd",
+    "narrow_least": "smin",
+    "same_update": "the same update",
+    "given_update": "the same update",
+    "inner_update": "the same update",
 }
 
 
@@ -84,6 +88,12 @@ REFUSED = {
     "seen_later": ordered("", "// ", "// "),
     "mixed": ordered("updated and updated", "// adds", "// multiplies"),
     "sum_of_own": ordered("", "@sum_of_own", "@sum_of_own"),
+    "nested_update": ordered("read and written", "@inner_update", "@inner_update"),
+    "two_updates": ordered("read and ", "@two_updates", "@two_updates"),
+    "seen_update": ordered("read and written", "@seen_update", "@seen_update"),
+    "cut_update": ordered("", "@cut_update", "@cut_update"),
+    "found_other": ordered("written and written", "e[i].b", "e[i].b"),
+    "narrow_cut": ordered("read and written", "@narrow_cut", "@narrow_cut"),
     "damped": ordered("read and written", "@damped", "@damped"),
     "reversed": ordered("read and written", "@reversed", "@reversed"),
     "quotient": ordered("read and written", "@quotient", "@quotient"),

@@ -126,6 +126,38 @@ SHAPE mixed(unsigned *y, Index r, Index p)
         y[p[i]] *= 3; // multiplies
     }
 }
+SHAPE same_update(double *y, Index r) { for (long i = 0; i < N; i++) y[r[i]] = 0.5 * y[r[i]] + 0.1; } // @same_update
+SHAPE given_update(unsigned *y, Index r, unsigned by) { for (long i = 0; i < N; i++) y[r[i]] = (y[r[i]] ^ by) / 3; } // @given_update
+SHAPE own_update(unsigned *y, Index p) { for (long i = 0; i < N; i++) y[p[i]] = (y[p[i]] ^ 5) / 3; } // @own_update
+SHAPE nested_update(unsigned *y, Index r, const unsigned *x)
+{
+    for (long i = 0; i < N; i++) { // @nested_update
+        unsigned by = x[i];
+        for (long j = 0; j < N; j++) y[r[i] + r[j & 1]] = (y[r[i] + r[j & 1]] ^ by) / 3; // @inner_update
+    }
+}
+SHAPE two_updates(unsigned *y, Index r, Index p) { for (long i = 0; i < N; i++) { y[r[i]] = (y[r[i]] ^ 5) / 3; y[p[i]] = y[p[i]] / 2 + 9; } } // @two_updates
+SHAPE seen_update(unsigned *y, unsigned *z, Index r) { for (long i = 0; i < N; i++) { y[r[i]] = (y[r[i]] ^ 5) / 3; z[i] = y[r[i]]; } } // @seen_update
+SHAPE cut_update(unsigned *y, Index r, Index p)
+{ for (long i = 0; i < N; i++) { unsigned v = y[r[i]]; y[p[i] & 7] = 5; y[r[i]] = (v ^ 5) / 3; } } // @cut_update
+SHAPE found_again(double *y, const double *x, const Pair *e)
+{
+    const Pair *at = e;
+    for (long i = 0; i < N; i++) { // @found_again
+        const Pair *here = at++;
+        y[here->a] = sin(x[e[i].a]) * 3;
+    }
+}
+SHAPE found_other(double *y, const double *x, const Pair *e)
+{
+    const Pair *at = e;
+    for (long i = 0; i < N; i++) { // @found_other
+        const Pair *here = at++;
+        y[here->a] = sin(x[e[i].b]) * 3;
+    }
+}
+SHAPE narrow_least(short *y, Index r, Index p) { for (long i = 0; i < N; i++) { int v = p[i] % 4; if (v < y[r[i]]) y[r[i]] = (short)v; } } // @narrow_least
+SHAPE narrow_cut(short *y, Index r, Index p) { for (long i = 0; i < N; i++) { int v = p[i] * 999; if (v < y[r[i]]) y[r[i]] = (short)v; } } // @narrow_cut
 SHAPE sum_of_own(unsigned *y, Index r, Index p) { for (long i = 0; i < N; i++) y[r[i]] += y[p[i]]; } // @sum_of_own
 SHAPE damped(double *y, Index r) { for (long i = 0; i < N; i++) y[r[i]] = 0.5 * y[r[i]] + i; } // @damped
 SHAPE reversed(unsigned *y, Index r) { for (long i = 0; i < N; i++) y[r[i]] = i - y[r[i]]; } // @reversed
@@ -290,6 +322,12 @@ int main(int argc, char **argv)
     elsewhere(NEW(long), r, p); two_kinds(NEW(unsigned), r); in_register(x, r, out); longest(p, r, small); tally(p, r, small);
     nested_sum(x, start, r, out);
     observed(NEW(int), NEW(int), r); seen_later(NEW(int), NEW(int), r, p); mixed(NEW(unsigned), r, p); sum_of_own(NEW(unsigned), r, p);
+    same_update(f, r); given_update(NEW(unsigned), r, argc + 7); own_update(NEW(unsigned), p); nested_update(NEW(unsigned), r, NEW(unsigned));
+    two_updates(NEW(unsigned), r, p); seen_update(NEW(unsigned), NEW(unsigned), r); cut_update(NEW(unsigned), r, p);
+    Pair *pairs = NEW(Pair);
+    for (int i = 0; i < N; i++) pairs[i].a = r[i], pairs[i].b = p[i];
+    found_again(f, x, pairs); found_other(f, x, pairs);
+    narrow_least(NEW(short), r, p); narrow_cut(NEW(short), r, p);
     damped(f, r); reversed(NEW(unsigned), r); quotient(f, r); shifted(NEW(unsigned), r); own_test(NEW(int), r);
     takes_nan(f, r, x); relax(NEW(int), r, p); where(p, r, small);
     sticky(NEW(signed char), r); cut(NEW(int), r); doubled(NEW(unsigned), r); torn(NEW(char), r); two_types(NEW(Mixed), r, p);

@@ -35,6 +35,8 @@ SHAPES = [
     ("ended", "ended"),
     ("ended", "ended_nodes"),
     ("ended", "rows_twice"),
+    ("ended", "ended_values"),
+    ("ended", "ended_and_not"),
     ("pointers", "allocated"),
     ("pointers", "lists"),
     ("pointers", "pieces_in_records"),
@@ -375,6 +377,26 @@ def test_code_that_uses_the_wrong_numbers_is_refused(subject: Subject) -> None:
                 continue
             fixed = [a.form is not None and not a.form.terms for key in group.sites for a in running(item, key)]
             assert all(fixed), f"@{mark}: {group}"
+
+
+@pytest.mark.parametrize("mark", ["ended_values", "ended_and_not"])
+def test_pieces_have_the_lengths_of_their_own_starts(subject: Subject, mark: str) -> None:
+    item = subject("ended", mark)
+    schedule = item.schedule(item.random(1))
+    mine = region_of(item, schedule)
+    check(item, schedule)
+    assert mine.lengths.size == 2 * mine.jobs.size
+    cut = [number for number, copy in enumerate(mine.copies) if copy.starts is not None]
+    assert {mine.copies[number].cut for number in cut} == {0, 1}
+    for number in cut:
+        for other in (1 - mine.copies[number].cut, 2, -1):
+            copies = list(mine.copies)
+            copies[number] = replace(copies[number], cut=other)
+            with pytest.raises(ScheduleError, match="length"):
+                check(item, with_region(item, schedule, copies=tuple(copies)))
+    swapped = tuple(copy if copy.starts is None else replace(copy, cut=1 - copy.cut) for copy in mine.copies)
+    with pytest.raises(ScheduleError):
+        check(item, with_region(item, schedule, copies=swapped))
 
 
 def test_a_renumbering_of_its_own_is_no_excuse(subject: Subject) -> None:

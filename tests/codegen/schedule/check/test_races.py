@@ -26,6 +26,20 @@ def test_threads_do_not_share_what_they_write(subject: Subject, monkeypatch: pyt
         check(item, with_region(item, schedule, blocks=together))
 
 
+def test_blocks_that_make_the_same_update_of_one_place_run_one_after_the_other(subject: Subject) -> None:
+    """Any order of them will do, but no two at a time; there are no slots for what is no sum."""
+    item = subject("edges", "repeats")
+    verdict = item.inspection.verdicts[item.region]
+    assert (verdict.kind, verdict.operators) == ("reduction", ("fadd", "the same update"))
+    schedule = item.schedule(item.random(1))
+    jobs = region_of(item, schedule).jobs.size
+    apart = Blocks(np.array([0, jobs // 2, jobs], np.int64), np.array([0, 1], np.int32))
+    check(item, with_region(item, schedule, blocks=apart))
+    together = replace(apart, waves=np.zeros(2, np.int32))
+    with pytest.raises(ScheduleError, match="two blocks"):
+        check(item, with_region(item, schedule, blocks=together))
+
+
 def test_races_are_found_where_they_are(subject: Subject) -> None:
     """The checker against brute force: blocks meet exactly where two of a wavefront update one element."""
     item = subject("pairs", "flagged")
