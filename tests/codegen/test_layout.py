@@ -187,7 +187,8 @@ def test_only_jobs_move_when_data_must_not(program: Callable[[str], Program]) ->
 
 
 def test_what_may_depend_on_the_order_keeps_it(inspected: Catalogue) -> None:
-    item = loop(inspected, "locals", "walked_globals")
+    assert loop(inspected, "locals", "walked_globals").verdict == "parallel"  # each starts four further on
+    item = loop(inspected, "locals", "walked_on")
     assert item.verdict == "ordered"
     assert "the loop carries a value across iterations" in item.inspection.verdicts[item.region].reason
     assert item.region not in item.inspection.plan.movable
