@@ -35,6 +35,7 @@ SHAPES = [
     ("ended", "ended"),
     ("ended", "ended_nodes"),
     ("ended", "rows_twice"),
+    ("unrolled", "sum_five"),
     ("pointers", "allocated"),
     ("pointers", "lists"),
     ("pointers", "pieces_in_records"),
