@@ -53,6 +53,7 @@ MOVED = [
     ("unrolled", "points_two", {"2400": "direct", "3200": "moved"}),
     ("unrolled", "fields_alike", {"2400": "direct", "3200": "moved"}),  # both fields of one
     ("unrolled", "field_by_field", {"2400": "direct", "1600": "moved", "4800": "moved"}),
+    ("unrolled", "from_one", {"2400": "direct", "1576": "moved"}),
     ("pieces", "copied_rows", {"804": "offsets", "2480": "segment", "12800": "moved"}),
     (
         "ended",

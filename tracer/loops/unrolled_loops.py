@@ -29,7 +29,7 @@ from tracecut.ir.llvm.operands import BINARY, CASTS
 from tracecut.ir.loops.expressions import Expr
 from tracecut.ir.loops.nest import Carried, ValueKind
 
-from .linear_forms import linear_form
+from .linear_forms import Linear, linear_form
 from .scalar_evolution import ScalarView
 
 MOST_PARTS = 32
@@ -101,9 +101,31 @@ def _walks(scalars: ScalarView, loop: Loop, lines: list[Instruction]) -> Iterato
         if any(atom is not counter and scalars.varies_in(atom, loop) for atom in form.terms):
             return
         key = str(item.result) if item.op == "load" else f"store:{loop.header}:{place}"
-        terms = frozenset(form.terms.items())
-        found.append(_Walk(key, place, item, terms, form.const, form.terms.get(counter, 0)))
+        terms, const = _from_bases(scalars, form)
+        found.append(_Walk(key, place, item, terms, const, form.terms.get(counter, 0)))
     yield from found
+
+
+def _from_bases(scalars: ScalarView, form: Linear) -> tuple[frozenset[tuple[Expr, int]], int]:
+    """Terms and constant of an address; of `x - 1`, made ahead of the loop (arrays that are counted from 1), by x."""
+    terms: dict[Expr, int] = {}
+    const = form.const
+    for atom, factor in form.terms.items():
+        base = atom
+        while (ahead := _ahead(scalars, base)) is not None:
+            base, distance = ahead
+            const += factor * distance
+        terms[base] = terms.get(base, 0) + factor
+    return frozenset(terms.items()), const
+
+
+def _ahead(scalars: ScalarView, pointer: Expr) -> tuple[Expr, int] | None:
+    """The pointer that one from in front of the loop is made of, and how many bytes it lies behind that."""
+    found = scalars.view.definitions.get(str(pointer.data[0])) if pointer.kind == "live" else None
+    if found is None or found.instruction.op != "getelementptr" or found.instruction.type != "ptr":
+        return None
+    offset, base = scalars.offset(found.instruction), scalars.operand(found.instruction.operands[0])
+    return (base, int(offset.data[0])) if offset.kind == "const" and base.kind == "live" else None
 
 
 def _groups(walks: list[_Walk]) -> Iterator[list[_Walk]]:

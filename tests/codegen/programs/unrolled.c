@@ -120,6 +120,26 @@ SHAPE field_by_field(int n) /* one field of two points after the other */
     show("field_by_field", p, 3 * n);
 }
 
+SHAPE from_one(int n) /* as translated from Fortran */
+{
+    int *a = ints(JOBS, n), *b = ints(JOBS, n);
+    long *x = longs(n, 100), *y = longs(n, 100);
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int e = 0; e < JOBS; e++) // @from_one
+            y[a[e]] += x[b[e]];
+        long *u = x - 1, *v = y - 1;
+        int m = n % 3;
+        for (int i = 1; i <= m; i++)
+            u[i] += v[i] & 3;
+        for (int i = m + 1; i <= n; i += 3) {
+            u[i] += v[i] & 3;
+            u[i + 1] += v[i + 1] & 3;
+            u[i + 2] += v[i + 2] & 3;
+        }
+    }
+    show("from_one", x, n);
+}
+
 SHAPE unlike(int n) /* one of four does something else */
 {
     int *a = ints(JOBS, n), *b = ints(JOBS, n);
@@ -228,7 +248,7 @@ SHAPE two_counts(int n) /* records of two arrays, of one of them by twos */
 int main(void)
 {
     update_four(DATA - 1), sum_five(DATA - 2), take_away_two(DATA), points_two(DATA), fields_alike(DATA);
-    field_by_field(DATA);
+    field_by_field(DATA), from_one(DATA - 3);
     unlike(DATA), neighbour(DATA), shifted(DATA), turned(DATA), signs(DATA), squares(DATA), two_counts(DATA);
     return 0;
 }

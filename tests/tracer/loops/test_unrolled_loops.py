@@ -197,3 +197,12 @@ def test_a_loop_that_leaves_records_out_is_none() -> None:
     assert parts_in(text_of(EASY, 3, 5)) == {}
     assert parts_in(text_of(EASY, 3, 8)) == {}
     assert parts_in(text_of(EASY[:1], 3, 1)) == {}
+
+
+def test_one_base_is_another_with_a_constant() -> None:
+    """`x - 1` is made in front of the loop, as for arrays that are counted from one."""
+    first, second = "%v1_0.at = getelementptr i64, ptr %x, i64 %i", "%v1_0.to = getelementptr i8, ptr %v1_0.at, i64 "
+    text = text_of(EASY, 5).replace(first, first.replace("%x", "%ahead"))
+    text = text.replace("entry:\n", "entry:\n  %ahead = getelementptr i8, ptr %x, i64 -8\n")
+    assert parts_in(text) == {}
+    assert parts_in(text.replace(f"{second}8\n", f"{second}16\n")) == parts_in(text_of(EASY, 5))
