@@ -8,6 +8,8 @@ from dataclasses import replace
 from .draft import Draft
 from .model import Array, real, wraps
 
+UNLIKE = re.compile(r"0\.5|/ 2|= 0(?=;)")  # what is another number in a part that differs from the others
+
 
 def calls(d: Draft) -> None:
     """Settle the driver's loop. Comes last."""
@@ -64,7 +66,7 @@ def _walk(d: Draft, length: int, lines: list[str]) -> list[str]:
     d.note("unrolled")
     parts = [[re.sub(r"\bv\b", f"(v + {part})" if part else "v", line) for line in lines] for part in range(count)]
     if d.chance(0.15):
-        parts[-1] *= 2  # not the same as the others
+        parts[-1] = [UNLIKE.sub(lambda found: f"{found[0][:-1]}3", line) for line in parts[-1]]
     body = [line for part in parts for line in part]
     rest = length % count
     if d.chance(0.5):
