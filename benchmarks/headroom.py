@@ -39,6 +39,7 @@ STEPS = {  # five seconds or so where the data are numbered at random
     "blocks_one_based.c": 70,
     "cell_list.c": 4,
     "cg_restarts.c": 10,
+    "cg_routines.c": 100,
     "cloth.cpp": 70,
     "features_mean.cpp": 50,
     "features_pointed.c": 40,

@@ -222,6 +222,8 @@ class NestLoop:
         early: the other exits of its own body, and the condition of each; all exits, where there is no trip count.
         through: inner loops that it may be left through, by early exits of theirs.
         left: the lines behind `why`: where it is left, but for its trip count.
+        parts: of a loop unrolled by hand, whose iterations do the same for several records that follow each other:
+            access → which of them it is for, from 0 on. Of all accesses that change with its counter.
     """
 
     id: int
@@ -241,6 +243,12 @@ class NestLoop:
     early: tuple[tuple[Edge, Condition], ...] = ()
     through: tuple[int, ...] = ()
     left: tuple[Place, ...] = ()
+    parts: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def unrolled(self) -> int:
+        """How many records an iteration does the same for."""
+        return 1 + max(self.parts.values(), default=0)
 
     @property
     def evidence(self) -> tuple[Place, ...]:

@@ -69,6 +69,8 @@ def _check(nest: nests.Nest, nodes: list[Expr]) -> None:
         seen.add(loop.id)
         if loop.trip is not None and loop.trip.kind != "trip":
             raise ValueError(f"loop {loop.id} has no trip count")
+        if min(loop.parts.values(), default=0) < 0:
+            raise ValueError(f"loop {loop.id} has parts without a number")
     named = [site.loop for site in nest.sites] + [int(node.data[0]) for node in nodes if node.kind == "counter"]
     if nest.root not in seen or not seen.issuperset(named):
         raise ValueError("a loop is missing")
@@ -134,6 +136,7 @@ def _loop_out(loop: nests.NestLoop, known: Mapping[int, int | None]) -> dict[str
         "early": [[list(edge), _reach_out(taken, known)] for edge, taken in loop.early],
         "through": list(loop.through),
         "left": _places_out(loop.left),
+        "parts": dict(loop.parts),
     }
 
 
@@ -161,6 +164,7 @@ def _loop_in(data: Mapping[str, Any], nodes: list[Expr]) -> nests.NestLoop:
         early=tuple((_edge_in(edge), _reach_in(taken, nodes)) for edge, taken in data["early"]),
         through=tuple(int(number) for number in data["through"]),
         left=_places_in(data["left"]),
+        parts={str(key): int(part) for key, part in data["parts"].items()},
     )
 
 

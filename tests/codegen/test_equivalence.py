@@ -22,6 +22,7 @@ PROGRAMS = [
     "early",
     "ended",
     "pieces",
+    "unrolled",
     "masks",
     "odd",
     "bounds",

@@ -47,6 +47,13 @@ MOVED = [
     ("locals", "local_array", {"2400": "direct", "1600": "moved"}),
     ("pieces", "flat", {"2400": "direct", "4800": "moved"}),  # another loop walks its records piece by piece
     ("pieces", "flat_middle", {"2400": "direct", "6400": "moved"}),
+    ("unrolled", "update_four", {"2400": "direct", "1592": "moved"}),  # another loop takes four records at a time
+    ("unrolled", "sum_five", {"2400": "direct", "1584": "moved"}),
+    ("unrolled", "take_away_two", {"2400": "direct", "1600": "moved"}),
+    ("unrolled", "points_two", {"2400": "direct", "3200": "moved"}),
+    ("unrolled", "fields_alike", {"2400": "direct", "3200": "moved"}),  # both fields of one
+    ("unrolled", "field_by_field", {"2400": "direct", "1600": "moved", "4800": "moved"}),
+    ("unrolled", "from_one", {"2400": "direct", "1576": "moved"}),
     ("pieces", "copied_rows", {"804": "offsets", "2480": "segment", "12800": "moved"}),
     (
         "ended",
@@ -120,6 +127,13 @@ KEPT = [
     ("locals", "hidden_in_choice", "%i", "every iteration", "has it for itself"),
     ("pieces", "flat_part", "4800", "the loop at", "walks a part of a record"),
     ("pieces", "flat_shifted", "4800", "the loop at", "accesses it together with an array that is not moved"),
+    ("unrolled", "unlike", "1600", "it is accessed", "with different strides"),
+    ("unrolled", "neighbour", "1608", "it is accessed", "with different strides"),
+    ("unrolled", "shifted", "1616", "the loop at", "reaches it at two distances"),
+    ("unrolled", "turned", "1600", "it is accessed", "with different strides"),
+    ("unrolled", "signs", "1600", "it is accessed", "with different strides"),
+    ("unrolled", "squares", "1600", "it is accessed", "with different strides"),
+    ("unrolled", "two_counts", "1600", "it is accessed", "with different strides"),
     ("pieces", "staying", "1600", "the index at", "reaches it at two distances"),
     ("pointers", "two_and_others", "tc.rows0+32", "the index at", "cannot be renumbered"),
     ("pointers", "down_and_others", "tc.rows0+32", "the index at", "cannot be renumbered"),
@@ -204,7 +218,8 @@ def test_only_jobs_move_when_data_must_not(program: Callable[[str], Program]) ->
 
 
 def test_what_may_depend_on_the_order_keeps_it(inspected: Catalogue) -> None:
-    item = loop(inspected, "locals", "walked_globals")
+    assert loop(inspected, "locals", "walked_globals").verdict == "parallel"  # each starts four further on
+    item = loop(inspected, "locals", "walked_on")
     assert item.verdict == "ordered"
     assert "the loop carries a value across iterations" in item.inspection.verdicts[item.region].reason
     assert item.region not in item.inspection.plan.movable

@@ -22,6 +22,7 @@ from tracecut.tracer.legality import accesses as access
 from tracecut.tracer.legality import judge as legality
 from tracecut.tracer.legality.conflicts import READ
 from tracecut.tracer.legality.evaluation import trip_numbers
+from tracecut.tracer.loops import unrolled_loops
 from tracecut.tracer.runtime.buffers import Block
 
 from .model import Kernel
@@ -135,6 +136,11 @@ def new_numbers_as_data(patch: Patch) -> None:
     patch.setattr(outline_loop._Outliner, "_rewrite", renumbered)
 
 
+def parts_unseen(patch: Patch) -> None:
+    """What the parts of an unrolled loop do is taken to be the same."""
+    patch.setattr(unrolled_loops._Matcher, "all_alike", lambda self, sums: True)
+
+
 def layout_kept(patch: Patch) -> None:
     """Data are not put back on leaving a scope."""
     patch.setattr(executor.Executor, "leave", lambda self: setattr(self, "active", False))
@@ -198,6 +204,7 @@ BUGS = {
         Bug(condition_ignored, having("if-data", "if-index", "sentinel")),
         Bug(one_less, INDEXED),
         Bug(new_numbers_as_data, having("index-data", "counter-data", "index-compared", "if-index", "if-counter")),
+        Bug(parts_unseen, having("unrolled")),
         Bug(layout_kept, INDEXED),
         Bug(merge_cut_short, having("memory-sum", "memory-float-sum", "histogram", "edge"), threads=True),
         Bug(copies_in_old_order, INDEXED),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from .draft import Draft
 from .model import Array, real, wraps
+
+UNLIKE = re.compile(r"0\.5|/ 2|= 0(?=;)")  # what is another number in a part that differs from the others
 
 
 def calls(d: Draft) -> None:
@@ -52,7 +55,25 @@ def _companion(d: Draft) -> None:
         d.arrays[other.name] = other
         half = f"0.5 * {name}" if real(array.type) else name
         lines = [f"{other.outside('v')} {'+=' if style == 'apply' else '='} {half};", f"{name} = 0;"]
-    d.between += [f"for (int v = 0; v < {array.length}; v++) {{", *lines, "}"]
+    d.between += _walk(d, array.length, lines)
+
+
+def _walk(d: Draft, length: int, lines: list[str]) -> list[str]:
+    """A loop over elements `v`; sometimes unrolled by hand, with what is left over in front of it or behind."""
+    count = d.pick({1: 60, 2: 15, 3: 10, 4: 15})
+    if length < count or count == 1:
+        return [f"for (int v = 0; v < {length}; v++) {{", *lines, "}"]
+    d.note("unrolled")
+    parts = [[re.sub(r"\bv\b", f"(v + {part})" if part else "v", line) for line in lines] for part in range(count)]
+    if d.chance(0.15):
+        parts[-1] = [UNLIKE.sub(lambda found: f"{found[0][:-1]}3", line) for line in parts[-1]]
+    body = [line for part in parts for line in part]
+    rest = length % count
+    if d.chance(0.5):
+        behind = [f"for (int v = {length - rest}; v < {length}; v++) {{", *lines, "}"]
+        return [f"for (int v = 0; v < {length - rest}; v += {count}) {{", *body, "}", *behind]
+    ahead = [f"for (int v = 0; v < {rest}; v++) {{", *lines, "}"]
+    return [*ahead, f"for (int v = {rest}; v < {length}; v += {count}) {{", *body, "}"]
 
 
 def _clear(d: Draft) -> None:

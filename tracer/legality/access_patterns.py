@@ -6,7 +6,7 @@ one object whose bytes overlap belong to one array; the array's stride is the st
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
 from tracecut.ir.loops.expressions import Expr
@@ -27,7 +27,8 @@ class Pattern:
         kind: INDIRECT (by a loaded value), DIRECT (by a counter), SEGMENT (by a loaded start plus the counter of the
             inner loop over it), SCALAR (one fixed place), RANGE (a block of bytes) or OTHER.
         major: the loaded value or the counter. `inner`: the counter of a SEGMENT.
-        step: bytes from one number to the next (negative for a counter that runs down).
+        step: bytes from one number to the next (negative for a counter that runs down). Of a loop that is unrolled by
+            hand numbers are those of the loop that it was made from, one for each part of an iteration.
         first: byte offset in the object of record number 0 of the major, least inner position.
         extent: bytes that one record's accesses span.
         offsets: where in the record they lie, relative to `first`; empty when there are too many to list.
@@ -97,8 +98,11 @@ class Array:
         return self.origin + self.stride * first, self.origin + self.stride * last
 
 
-def find_pattern(accesses: Accesses, access: Access, regions: Iterable[int]) -> Pattern:
-    """Pattern of an access; `regions` are the loops that will be rescheduled as a whole."""
+def find_pattern(accesses: Accesses, access: Access, regions: Iterable[int], unrolled: Collection[int] = ()) -> Pattern:
+    """Pattern of an access.
+
+    `regions` are the loops that will be rescheduled as a whole, `unrolled` those whose iterations count as their parts.
+    """
     form, item, site = access.form, access.object, access.site
     if item is None or form is None:
         return Pattern(access, OTHER)
@@ -143,9 +147,13 @@ def find_pattern(accesses: Accesses, access: Access, regions: Iterable[int]) -> 
             offsets = {offset + step * number for offset in offsets for number in range(span[0], span[1] + 1)}
         else:
             offsets = set()
-    first = form.const - item.base + low
+    first, step = form.const - item.base + low, form.terms[major]
     inside = tuple(sorted(offset - low for offset in offsets))
-    return Pattern(access, kind, major, inner, form.terms[major], first, high - low + access.width, inside)
+    if kind == DIRECT and major.data[0] in unrolled:
+        info = nest.loops[major.data[0]]
+        step //= info.unrolled
+        first -= step * info.parts.get(site.key, 0)
+    return Pattern(access, kind, major, inner, step, first, high - low + access.width, inside)
 
 
 def find_arrays(patterns: Iterable[Pattern], fine: Callable[[Pattern], bool] = lambda pattern: False) -> list[Array]:

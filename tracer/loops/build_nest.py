@@ -34,6 +34,7 @@ from .reach_conditions import reach_conditions
 from .reductions import Uses, feeds_itself, register_reduction
 from .scalar_evolution import ScalarView
 from .trip_counts import Ending, ending
+from .unrolled_loops import parts_of
 
 
 def describe_nest(
@@ -220,6 +221,7 @@ class _Builder:
             early=tuple((edge, self._taken(edge, holds, reach)) for edge, holds in end.early),
             through=tuple(self.view.loop_ids[inner] for inner in end.through),
             left=self._left(loop, end) if end.why else (),
+            parts=parts_of(self.scalars, loop, carried) if end.trip is not None else {},
         )
 
     def _left(self, loop: Loop, end: Ending) -> tuple[Place, ...]:

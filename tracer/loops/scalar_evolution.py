@@ -111,7 +111,7 @@ class ScalarView:
             return ways.pop() if len(ways) == 1 else None  # the same on every way through the body
         if made.op == "getelementptr":
             before = self._chain(made.operands[0].text, phi, loop, known)
-            offset = self._offset(made)
+            offset = self.offset(made)
             if before is None or self.varies_in(offset, loop):
                 return None
             return pool.op("add", "i64", before, offset)
@@ -144,7 +144,7 @@ class ScalarView:
         if op == "getelementptr":
             if made.type != "ptr":
                 return self.pool.opaque("vector of addresses")
-            return self.pool.op("add", "ptr", self.operand(made.operands[0]), self._offset(made))
+            return self.pool.op("add", "ptr", self.operand(made.operands[0]), self.offset(made))
         if made.type in FLOAT_TYPES and made.flags & _INEXACT:
             return self.pool.opaque("fast floating-point arithmetic")
         if op in ("sdiv", "ashr") and "exact" in made.flags and self._is_scalar(made.type):
@@ -332,7 +332,7 @@ class ScalarView:
         arms = zip(phi.operands, phi.labels, strict=True)
         return [operand for operand, label in arms if not self.skipped.is_dropped(operand.text, label)]
 
-    def _offset(self, made: Instruction) -> Expr:
+    def offset(self, made: Instruction) -> Expr:
         """Bytes that a getelementptr adds to its base."""
         try:
             return self._bytes(made)
@@ -392,7 +392,7 @@ class ScalarView:
     def _constant_address(self, parts: list[str]) -> Expr:
         operands = tuple(Operand(*split_type(part)) for part in parts[1:])
         shell = Instruction(f"%c = getelementptr {parts[0]}, {', '.join(parts[1:])}")
-        return self.pool.op("add", "ptr", self.operand(operands[0]), self._offset(shell))
+        return self.pool.op("add", "ptr", self.operand(operands[0]), self.offset(shell))
 
     @staticmethod
     def _is_scalar(type: str) -> bool:

@@ -22,11 +22,12 @@ __all__ = ["OPENMP_NOTE", "Flags", "optimised_object", "parse_flags", "to_ir", "
 #   jump threading off: else a loop that sets a flag last becomes two nested ones, the flag not yet set and set.
 #   licm-promotion off: else a sum in memory under a condition is kept in a register and stored all the same, which no
 #     other order may do. The emitted code is optimised again, with it.
+#   replexitval always: else where a loop begins is not known, if another one counted up to there.
 #   keep-loops on: else a loop that stands first in another one has the same header, and the two are one.
 CANONICAL = tuple(
     "-O2 -gline-tables-only -fPIC -fno-vectorize -fno-slp-vectorize -fno-unroll-loops -mllvm "
     "-enable-load-pre=false -mllvm -jump-threading-threshold=0 -mllvm -disable-licm-promotion -mllvm "
-    "-keep-loops=true".split()
+    "-keep-loops=true -mllvm -replexitval=always".split()
 )
 # The form that the seed traced (VertexCut §3.1): every variable in memory, but open to later passes.
 SEED = ("-O0", "-gline-tables-only", "-fPIC", "-Xclang", "-disable-O0-optnone")

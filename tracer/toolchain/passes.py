@@ -101,6 +101,7 @@ def canonical(sources: Iterable[str], *, optimised: bool = False, for_regions: b
     binding.set_option("tracecut", "-jump-threading-threshold=0")
     binding.set_option("tracecut", "-disable-licm-promotion=true")
     binding.set_option("tracecut", "-keep-loops=true")
+    binding.set_option("tracecut", "-replexitval=always")
     module, changed, calls = _marked(
         _linked(map(with_allocator_effects, sources) if for_regions else sources), for_regions
     )
@@ -218,7 +219,8 @@ def emit_object(text: str, *, optimise: bool, level: int = 3, registers: bool = 
     machine = target_machine(level=level)
     if optimise:
         _binding().set_option("tracecut", "-disable-licm-promotion=false")
-        _binding().set_option("tracecut", "-jump-threading-threshold=6")  # as by default
+        _binding().set_option("tracecut", "-jump-threading-threshold=6")  # as by default, and so is the next one
+        _binding().set_option("tracecut", "-replexitval=cheap")
         builder = binding.create_pass_builder(machine, _tuning(binding, level, vectorize=True))
         builder.getModulePassManager().run(module, builder)
         text = str(module) if has_constructors(text) else ""

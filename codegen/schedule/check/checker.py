@@ -2,8 +2,8 @@
 
 It shares no code with the scheduler and trusts nothing: each job once, orders that are permutations and respect
 their cuts, arrays that lie in their objects without overlap, indices that follow the data they point to
-(`numbering.py`, `own_indices.py`), copies that hold what is read from them (`copies.py`), blocks that
-write no common data while they may run concurrently (`races.py`).
+(`numbering.py`, `own_indices.py`), other loops that take one record at a time (`walks.py`), copies that hold what is
+read from them (`copies.py`), blocks that write no common data while they may run concurrently (`races.py`).
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from tracecut.tracer.legality.evaluation.memory import Object
 from .copies import check_copies
 from .numbering import check_numbers
 from .own_indices import check_own_indices
+from .walks import check_walks
 
 WIDTHS = {"i8": 1, "i16": 2, "i32": 4, "i64": 8, "float": 4, "double": 8}
 MAX_BLOCKS = 1 << 14  # their numbers fit 16 bits beside two marks
@@ -65,6 +66,7 @@ def check_schedule(
         raise ScheduleError("a region is scheduled twice")
     if accesses is not None:
         check_own_indices(schedule, objects, accesses)
+        check_walks(schedule, objects, accesses)
     for region in schedule.regions:
         _region(schedule, region, objects)
         fixed = movable is not None and region.region not in movable

@@ -228,7 +228,7 @@ class _Planner:
         steps, first = array.fine.get(pattern, (1, 0))  # iterations to a record
         companion = companions.get(loop)
         if companion is None:
-            companion = companions[loop] = replace(examine(self.accesses, loop), steps=steps)
+            companion = companions[loop] = replace(examine(self.accesses, loop, self.facts.unrolled), steps=steps)
         sign = 1 if pattern.step > 0 else -1
         low, high = (companion.low, companion.high) if sign > 0 else (1 - companion.high, 1 - companion.low)
         why = companion.why

@@ -6,6 +6,7 @@ order, touches each array at the same number, and does not use that number for a
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +22,7 @@ from .private_data import follows_counter, is_local
 class Companion:
     """A loop that walks renumbered arrays: it visits the numbers [low, high). `why`: why it cannot, or empty.
 
-    `steps`: iterations that it takes for one record; the numbers are iterations.
+    `steps`: iterations that it takes for one record; the numbers are iterations, or parts of unrolled ones.
     `rounds`: it adds up floating-point numbers in the order that they have in memory (a dot product): all iterations
     are there on any numbering, and the sum is rounded otherwise.
     """
@@ -34,8 +35,11 @@ class Companion:
     rounds: bool = False
 
 
-def examine(accesses: Accesses, loop: int) -> Companion:
-    """Whether a loop does the same on any numbering of what it walks. O(accesses in it)."""
+def examine(accesses: Accesses, loop: int, unrolled: Collection[int] = ()) -> Companion:
+    """Whether a loop does the same on any numbering of what it walks. O(accesses in it).
+
+    `unrolled`: loops whose iterations count as their parts, each of which then needs a record of its own.
+    """
     nest = accesses.nest
     info = nest.loops[loop]
     refused = refusal(nest, loop)
@@ -52,7 +56,7 @@ def examine(accesses: Accesses, loop: int) -> Companion:
     if size is None:
         return Companion(loop, 0, 0, "does not visit the same numbers each time")
     patterns = [
-        find_pattern(accesses, access, ())
+        find_pattern(accesses, access, (), unrolled)
         for access in accesses.inside(loop)
         if access.runs and not is_local(nest, (), access.site)
     ]
@@ -65,6 +69,7 @@ def examine(accesses: Accesses, loop: int) -> Companion:
             return Companion(loop, 0, 0, "may write what another of its iterations touches")
         if array.written and not own_record(array, loop):
             operators |= {pattern.access.site.operator for pattern in array.patterns}
+    size *= info.unrolled if loop in unrolled else 1
     return Companion(loop, 0, size, rounds=bool(operators & FLOAT_OPERATORS))
 
 

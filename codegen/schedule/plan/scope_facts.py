@@ -26,6 +26,7 @@ from tracecut.tracer.legality.evaluation.memory import Object
 
 from .private_data import is_local
 from .scope_plan import Field
+from .unrolled_walks import find_unrolled
 
 
 class BehindPointersError(UnsupportedError):
@@ -41,6 +42,7 @@ class Facts:
         home: pattern → its array. by_site: site → its patterns: one, or several where the pointer varies.
         fields: index load → its field.
         own: local arrays that are born and die in an iteration, whatever else reaches them.
+        unrolled: loops beside the regions whose iterations count as their parts.
         frozen: fields that cannot be renumbered. Grows while the plan is made.
     """
 
@@ -53,6 +55,7 @@ class Facts:
     by_site: Mapping[str, list[Pattern]]
     fields: Mapping[str, Field]
     own: frozenset[Object]
+    unrolled: frozenset[int] = frozenset()
     frozen: set[Field] = field(default_factory=set)
 
     @property
@@ -108,18 +111,19 @@ def find_facts(accesses: Accesses, regions: Sequence[int], movable: frozenset[in
     shared = [access for access in running if not is_local(nest, regions, access.site)]
     own = {access.object for access in running if access.object is not None and is_local(nest, regions, access.site)}
     _check_scope(nest, shared)
-    patterns = [find_pattern(accesses, access, regions) for access in shared]
+    inside = {loop: region for region in regions for loop in nest.inside(region)}
+    unrolled = find_unrolled(accesses, regions, shared)
+    patterns = [find_pattern(accesses, access, regions, unrolled) for access in shared]
     for pattern in patterns:
         if pattern.access.site.length is not None:
             accesses.evaluation.rely_on(pattern.access.site.length)
-    inside = {loop: region for region in regions for loop in nest.inside(region)}
     arrays = find_arrays(patterns, lambda pattern: pattern.access.site.loop not in inside)
     home = {pattern: place for place, array in enumerate(arrays) for pattern in array.patterns}
     by_site: dict[str, list[Pattern]] = {}
     for pattern in home:
         by_site.setdefault(pattern.access.site.key, []).append(pattern)
     fields, frozen = _find_fields(accesses, regions, arrays, home, by_site)
-    return Facts(accesses, regions, movable, inside, arrays, home, by_site, fields, frozenset(own), frozen)
+    return Facts(accesses, regions, movable, inside, arrays, home, by_site, fields, frozenset(own), unrolled, frozen)
 
 
 def other_end(key: str) -> str:

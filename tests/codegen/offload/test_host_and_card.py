@@ -121,6 +121,34 @@ int main(void) {
     return 0;
 }
 """,
+    "other loops are unrolled by hand": r"""
+int main(void) {
+    double *x = calloc(N, 8), *y = calloc(N, 8), s = 0;
+    int i;
+    edges();
+    for (i = 0; i < N; i++) x[i] = i % 13;
+    for (int t = 0; t < 6; t++) {
+        for (int k = 0; k < M; k++) { // @edges
+            int a = e[2 * k], b = e[2 * k + 1];
+            double f = x[a] - x[b] + s;
+            y[a] -= f;
+            y[b] += f;
+        }
+        for (i = 0; i < N - 7; i += 7) {
+            x[i] += 1e-3 * y[i], x[i + 1] += 1e-3 * y[i + 1], x[i + 2] += 1e-3 * y[i + 2];
+            x[i + 3] += 1e-3 * y[i + 3], x[i + 4] += 1e-3 * y[i + 4], x[i + 5] += 1e-3 * y[i + 5];
+            x[i + 6] += 1e-3 * y[i + 6];
+        }
+        for (; i < N; i++) x[i] += 1e-3 * y[i];
+        double sum = 0;
+        for (i = 0; i < N; i += 4) sum += x[i] * y[i] + x[i + 1] * y[i + 1] + x[i + 2] * y[i + 2] + x[i + 3] * y[i + 3];
+        s = 1e-9 * sum;
+    }
+    show(x);
+    show(y);
+    return 0;
+}
+""",
     "arrays that are counted from one": r"""
 static double A[N], B[N], F[N];
 int main(void) {

@@ -194,6 +194,22 @@ SHAPE walked_globals(void) /* pointers that walk through globals: their phis sta
     show("walked_globals", y, JOBS);
 }
 
+SHAPE walked_on(void) /* as far as each job's number says: where it starts, the one before it knows */
+{
+    int *n = ints(JOBS, 5);
+    long *x = longs(DATA, 100), *y = longs(JOBS, 9);
+    for (int t = 0; t < SWEEPS; t++) {
+        const long *w = walked_;
+        for (int i = 0; i < JOBS; i++) { // @walked_on
+            for (int j = 0; j < n[i]; j++)
+                y[i] += *w++ * x[columns_[i]];
+        }
+        for (int v = 0; v < DATA; v++)
+            x[v] += y[v % JOBS] & 1;
+    }
+    show("walked_on", y, JOBS);
+}
+
 SHAPE walked_from_start(void) /* each job walks through the same global from its start */
 {
     int *a = ints(JOBS, DATA), *n = ints(JOBS, 8);
@@ -313,6 +329,6 @@ int main(void)
     told_apart(), left_apart();
     local_array(), own_rows(), local_in_rows(), outliving_array(), scratch(), half_filled(), filled_late();
     sometimes_filled(), read_behind(), local_or_shared(), hidden_in_choice();
-    walked_globals(), walked_from_start(), global_rows(), named_alike(), filled_apart(), one_apart();
+    walked_globals(), walked_from_start(), global_rows(), named_alike(), filled_apart(), one_apart(), walked_on();
     return picked_[0];
 }

@@ -37,6 +37,7 @@ SHAPES = [
     ("ended", "rows_twice"),
     ("ended", "ended_values"),
     ("ended", "ended_and_not"),
+    ("unrolled", "sum_five"),
     ("pointers", "allocated"),
     ("pointers", "lists"),
     ("pointers", "pieces_in_records"),
