@@ -56,7 +56,7 @@ def _counts(facts: Facts, region: int, jobs: int, loops: Collection[int]) -> dic
     found = {}
     for loop in loops:
         inner = facts.accesses.evaluation.domain(loop)
-        if inner is None or inner.parent is None or facts.nest.loops[loop].parent != region:
+        if inner is None or not inner.inner or facts.nest.loops[loop].parent != region:
             return None
         found[loop] = inner.in_each(jobs)
     return found
