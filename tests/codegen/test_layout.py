@@ -66,7 +66,7 @@ MOVED = [
         {"2400": "offsets", "9568": "segment", "4800": "moved", "1600": "moved", "19136": "segment"},
     ),
     ("ended", "ended_nodes", {"4800": "moved", "tc.rows0+16": "segment", "1600": "moved"}),
-    ("ended", "ended_count", {"4800": "moved", "tc.rows0+16": "plain", "1600": "moved", "2400": "moved"}),
+    ("ended", "ended_count", {"4800": "moved", "tc.rows0+16": "segment", "1600": "moved", "2400": "moved"}),
     ("ended", "ended_late", {"2400": "offsets", "4800": "moved", "9280": "segment", "1600": "moved"}),
     ("ended", "ended_twice", {"2400": "offsets", "9780": "segment", "1600": "moved"}),  # two loops over a piece
     (

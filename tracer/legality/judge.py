@@ -6,6 +6,7 @@ guard.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -277,10 +278,23 @@ def _puts(accesses: Accesses, region: int, access: Access) -> bool:
     if len({read.site.key for read in reads}) != len(effect.loads) or any(read.object is None for read in reads):
         return False
     return not any(
-        other.object is None or (other.object is read.object and other.overlaps(read.low, read.high))
+        other.object is None
+        or (
+            other.object is read.object
+            and other.overlaps(read.low, read.high)
+            and not _in_other_fields(accesses, other, read)
+        )
         for read in reads
         for other in writes
     )
+
+
+def _in_other_fields(accesses: Accesses, write: Access, read: Access) -> bool:
+    """Whether what is written and what is read are fields of the same records that do not overlap."""
+    if read.form is None or read.object is None or not read.width:
+        return False
+    step = math.gcd(*read.form.terms.values())
+    return accesses.stays_beside(write, read.form.const - read.object.base, step, read.width)
 
 
 def _broken_reductions(accesses: Accesses, touched: list[Access]) -> set[str]:

@@ -90,7 +90,8 @@ def roles(
     `exits`: names of the tests that count the iterations of loops (`exit_tests`): what they load is known to the plan,
     which gives it new numbers only where the count stays. Every other test that leaves a loop is on data.
     Comparing a start with its end only asks whether the piece is empty, and their difference is how long it is, which
-    no reordering changes: `pairs` names such values, and what compares or subtracts them counts as a bound.
+    no reordering changes: `pairs` names such values, and what compares or subtracts them counts as a bound. So does how
+    far a loop has come from the value itself (`p - row[i]`), whatever number it is.
     """
     definitions = uses.view.definitions
 
@@ -117,7 +118,7 @@ def roles(
             if user.op in ("load", "store") and user.operands[-1].text == current:
                 stored = user.op == "store" and user.operands[0].text == current
                 (data if stored else addresses)[id(user)] = user
-            elif not bent and user.op == "sub" and frozenset(_source(uses, o.text) for o in user.operands) in pairs:
+            elif not bent and user.op == "sub" and _is_distance(uses, user, name, pairs):
                 bounds[id(user)] = user
             elif user.op == "phi" and str(user.result) not in forming and _carries(uses, block, user, current):
                 data[id(user)] = user  # a sum, say: it holds what it was, whatever it is made of
@@ -131,6 +132,40 @@ def roles(
                 data[id(user)] = user
     bounds = {key: user for key, user in bounds.items() if key not in data}  # some way to it is not linear
     return Roles(frozenset(forming), tuple(addresses.values()), tuple(bounds.values()), tuple(data.values()))
+
+
+def _is_distance(uses: Uses, user: Instruction, name: str, pairs: Pairs) -> bool:
+    """Whether a difference is that of a start and its end, or of two numbers, or pointers, that start at `name`."""
+    if frozenset(_source(uses, operand.text) for operand in user.operands) in pairs:
+        return True
+    first, second = (_starts_at(uses, operand.text, name) for operand in user.operands)
+    return first == second and len(first) == 1 and "" not in first
+
+
+def _starts_at(uses: Uses, text: str, name: str) -> set[str]:
+    """What a number or a pointer has come from in constant steps: `name`, what points where it says, or "" for else."""
+    found: set[str] = set()
+    seen: set[str] = set()
+    stack = [text]
+    while stack:
+        current = stack.pop()
+        made = uses.view.definitions.get(current)
+        if current in seen:
+            continue
+        seen.add(current)
+        if current == name or made is None:
+            found.add(current if current == name else "")
+            continue
+        ahead, *steps = [operand.text for operand in made.instruction.operands] or [""]
+        op, constant = made.instruction.op, not any(step.startswith("%") for step in steps)
+        if op == "phi":
+            stack += [ahead, *steps]
+        elif op in ("ptrtoint", "freeze", "sext", "zext") or (op in ("getelementptr", "add") and constant):
+            stack.append(ahead)
+        else:
+            picked = op == "getelementptr" and ahead.startswith("@") and steps == [name]
+            found.add(current if picked else "")
+    return found
 
 
 def _asks_if_empty(uses: Uses, user: Instruction, pairs: Pairs) -> bool:

@@ -31,7 +31,7 @@ def verdict_on(program: Program, mark: str, *, use_data: bool = False) -> Verdic
 
 PARALLEL = (
     "gather scatter in_place halves far_lag fields backwards guarded own_only math rows pieces search blocks local "
-    "ended some_row from_global own_update found_again"
+    "ended some_row from_global own_update found_again found_field"
 ).split()
 
 REDUCTIONS = {

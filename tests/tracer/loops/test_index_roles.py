@@ -78,3 +78,62 @@ def test_what_is_made_of_its_bits_is_no_count(made: str) -> None:
     role = found(made)
     assert not role.bounds
     assert {str(item.result) for item in role.data} in ({"%early", "%count"}, {"%made"})
+
+
+WALK = """define void @f(ptr %x, ptr %p, ptr %q, i64 %n, i64 %m) {{
+entry:
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %entry ], [ %next, %done ]
+  %last = phi i64 [ 0, %entry ], [ %end, %done ]
+  %at = getelementptr i64, ptr %p, i64 %k
+  %i = load i64, ptr %at
+  %row = getelementptr [4 x i8], ptr @rows, i64 %i
+  br label %walk
+walk:
+  %j = phi i64 [ %i, %loop ], [ %step, %walk ]
+  %r = phi ptr [ %row, %loop ], [ %further, %walk ]
+  %to = load i32, ptr %r
+  %step = add i64 %j, 1
+  %further = getelementptr i8, ptr %r, i64 4
+  %more = icmp sgt i32 %to, 0
+  br i1 %more, label %walk, label %done
+done:
+  %end = phi i64 [ %j, %walk ]
+  %here = ptrtoint ptr %r to i64
+  %there = ptrtoint ptr %row to i64
+  %twice = shl i64 %i, 1
+  %far = add i64 %j, %m
+  %count = sub i64 {operands}
+  store i64 %count, ptr %q
+  %next = add i64 %k, 1
+  %again = icmp slt i64 %next, %n
+  br i1 %again, label %loop, label %left
+left:
+  ret void
+}}
+@rows = global i8 0"""
+
+
+@pytest.mark.parametrize(
+    ("operands", "known"),
+    [
+        ("%j, %i", True),
+        ("%end, %i", True),
+        ("%i, %step", True),
+        ("%here, %there", True),
+        ("%there, %here", True),
+        ("%far, %i", False),  # by no constant steps
+        ("%twice, %i", False),
+        ("%twice, %far", False),
+        ("%last, %i", False),  # of the iteration before
+        ("%here, %i", False),
+        ("%m, %i", False),
+    ],
+)
+def test_how_far_a_loop_has_come_is_the_same_for_any_number(operands: str, known: bool) -> None:
+    view = FunctionView(parse_module(WALK.format(operands=operands)).functions["@f"], TypeTable({}))
+    (outer,) = (loop for loop in view.flow.loops if loop.header == "loop")
+    role = roles(Uses(view), "%i", outer.blocks)
+    assert ("%count" in [str(item.result) for item in role.bounds]) == known
+    assert ("store" in [item.op for item in role.data]) != known

@@ -148,6 +148,7 @@ SHAPE found_again(double *y, const double *x, const Pair *e)
         y[here->a] = sin(x[e[i].a]) * 3;
     }
 }
+SHAPE found_field(Pair *y, Index r) { for (long i = 0; i < N; i++) y[r[i]].b = y[r[i]].a * 3; } // @found_field
 SHAPE found_other(double *y, const double *x, const Pair *e)
 {
     const Pair *at = e;
@@ -326,7 +327,7 @@ int main(int argc, char **argv)
     two_updates(NEW(unsigned), r, p); seen_update(NEW(unsigned), NEW(unsigned), r); cut_update(NEW(unsigned), r, p);
     Pair *pairs = NEW(Pair);
     for (int i = 0; i < N; i++) pairs[i].a = r[i], pairs[i].b = p[i];
-    found_again(f, x, pairs); found_other(f, x, pairs);
+    found_field(NEW(Pair), r); found_again(f, x, pairs); found_other(f, x, pairs);
     narrow_least(NEW(short), r, p); narrow_cut(NEW(short), r, p);
     damped(f, r); reversed(NEW(unsigned), r); quotient(f, r); shifted(NEW(unsigned), r); own_test(NEW(int), r);
     takes_nan(f, r, x); relax(NEW(int), r, p); where(p, r, small);

@@ -34,6 +34,7 @@ SHAPES = [
     ("indirect", "two_levels"),
     ("ended", "ended"),
     ("ended", "ended_nodes"),
+    ("ended", "ended_count"),
     ("ended", "rows_twice"),
     ("ended", "ended_values"),
     ("ended", "ended_and_not"),
