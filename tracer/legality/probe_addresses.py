@@ -16,6 +16,7 @@ from .evaluation.few_iterations import few_values
 from .evaluation.masked_arithmetic import Bools
 from .evaluation.memory import Object
 
+Addresses = npt.NDArray[np.int64]
 MOST = 1 << 62  # bytes of a walk, below which nothing wraps
 
 
@@ -43,10 +44,19 @@ def ends_inside(evaluation: Evaluation, loop: int, form: Linear, item: Object) -
     `form`: of the address. False also where that does not follow from the numbers of the loop around it alone.
     O(entries of the loop).
     """
+    ends = ends_of_walks(evaluation, loop, form)
+    return ends is not None and all(item.base <= int(end.min()) and int(end.max()) < item.end for end in ends)
+
+
+def ends_of_walks(evaluation: Evaluation, loop: int, form: Linear) -> tuple[Addresses, Addresses] | None:
+    """An address in the first and in the last iteration of each entry of an inner loop that has one.
+
+    None where that does not follow from the numbers of the loop around it alone. O(entries of the loop).
+    """
     domain, parent = evaluation.domain(loop), evaluation.nest.loops[loop].parent
     outer = None if parent is None else evaluation.domain(parent)
     if domain is None or domain.counts is None or parent is None or outer is None or not domain.size:
-        return False
+        return None
     step, counts = 0, domain.in_each(outer.size)
     first = np.full(outer.size, wrapped(form.const), np.int64)
     for atom, factor in form.terms.items():
@@ -56,12 +66,12 @@ def ends_inside(evaluation: Evaluation, loop: int, form: Linear, item: Object) -
         level, values = evaluation.evaluated(atom)
         above = level is None or level in evaluation.levels.above(parent)
         if not above or not values.all_known or values.data.dtype.kind not in "iu":
-            return False
+            return None
         first = first + wrapped(factor) * np.asarray(evaluation.at(atom, parent).data, np.int64)
     if abs(step) * int(counts.max()) >= MOST:
-        return False
-    ends = first[counts > 0], (first + step * (counts - 1))[counts > 0]
-    return all(item.base <= int(end.min()) and int(end.max()) < item.end for end in ends)
+        return None
+    busy = counts > 0
+    return first[busy], (first + step * (counts - 1))[busy]
 
 
 def _first_sample(evaluation: Evaluation, site: Site, form: Linear) -> int | None:

@@ -13,6 +13,7 @@ from tracecut.support.lazy_kernels import compiled
 
 from .accesses import Access, Accesses
 from .evaluation.memory import Object
+from .probe_addresses import ends_of_walks
 from .row_columns import Vector, places_of
 
 CHUNK = 1 << 12  # rows
@@ -51,11 +52,29 @@ def _reach(accesses: Accesses, access: Access, starts: Vector, owner: npt.NDArra
 
     `owner`: the row of every grain behind the first row's start.
     """
-    found = accesses.addresses(access)
+    found = _last_of_walks(accesses, access, starts, owner) or accesses.addresses(access)
     if found is None or access.object is None:
         used[:] = np.diff(starts)
         return
     _raise_used(*found, access.object.base + int(starts[0]), access.width, starts, owner, used)
+
+
+def _last_of_walks(
+    accesses: Accesses, access: Access, starts: Vector, owner: npt.NDArray[np.int32]
+) -> tuple[Vector, npt.NDArray[np.bool_]] | None:
+    """(the highest address of each walk along a row, that it is reached); None where others have to be looked at."""
+    mask, item = accesses.mask(access.site), access.object
+    if access.form is None or item is None or access.chosen or np.ndim(mask) or not mask:
+        return None
+    ends = ends_of_walks(accesses.evaluation, access.site.loop, access.form)
+    if ends is None:
+        return None
+    base = item.base + int(starts[0])
+    low, high = np.minimum(*ends), np.maximum(*ends)
+    inside = base <= int(low.min()) and int(high.max()) + access.width <= item.base + int(starts[-1])
+    if not inside or np.any(owner[(low - base) // GRAIN] != owner[(high - base) // GRAIN]):
+        return None
+    return high, np.ones(high.size, np.bool_)
 
 
 @compiled(f"void({NUMBERS}, boolean[::1], int64, int64, {NUMBERS}, int32[::1], int64[::1])", cache=True, nogil=True)
