@@ -22,7 +22,7 @@ from tracecut.support.process.program_identity import become
 from tracecut.tracer.legality.evaluation.evaluate import Evaluation
 from tracecut.tracer.legality.evaluation.memory import Memory, Object
 from tracecut.tracer.legality.live_memory import LiveObjects
-from tracecut.tracer.legality.row_arenas import row_places
+from tracecut.tracer.legality.row_arenas import Load, row_places
 from tracecut.tracer.legality.row_columns import FlatScope
 from tracecut.tracer.runtime.hook_slots import named_numbers
 
@@ -116,11 +116,11 @@ class Tracer:
         nests = [(self.nests[each], found) for each, found in live.items()]
         if around:  # what these loops keep on the stack is needed in their scopes
             memory = self.objects.memory(nests)
-        wanted = touched_objects(nest, memory, numbers)
-        rows = self._rows(loop, memory, numbers, single=False)
-        for other in around:
+        wanted: set[Object] = set()
+        rows, seen = np.zeros(len(memory.objects), np.bool_), set[Load]()
+        for other in (*around, loop):  # what a scope around reaches holds what the loop does
             wanted |= touched_objects(self.nests[other], memory, live[other])
-            rows |= self._rows(other, memory, live[other], single=True)
+            rows |= self._rows(other, memory, live[other], seen, single=other != loop)
         wider = wanted | self._reached_at_entry(around, memory)
         of_rows = int(memory.columns().sizes[rows].sum())
         if sum(item.size for item in wider) + of_rows <= self.byte_limit:
@@ -142,13 +142,15 @@ class Tracer:
         self.awaited[loop] = 1
 
     def _rows(
-        self, loop: int, memory: Memory, numbers: dict[str, int | float], *, single: bool
+        self, loop: int, memory: Memory, numbers: dict[str, int | float], seen: set[Load], *, single: bool
     ) -> npt.NDArray[np.bool_]:
-        """Which objects a loop reaches through tables of pointers."""
+        """Which objects a loop reaches through tables of pointers; `seen`: loads of these that were, grows."""
         nest = self.flattened.get(loop)
         if nest is None:
             return np.zeros(len(memory.objects), np.bool_)
-        return row_places(FlatScope(nest, self.tables, memory, numbers, single))
+        found, names = row_places(FlatScope(nest, self.tables, memory, numbers, single), seen)
+        seen |= names
+        return found
 
     def _reached_at_entry(self, around: Mapping[int, tuple[int, ...]], memory: Memory) -> set[Object]:
         """Objects that all pointers at the entries of scopes lead to: without its exits, a scope may need any."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -28,6 +28,7 @@ Bytes = npt.NDArray[np.uint8]
 PAGE = 1 << 12
 SPREAD = 8  # times the bytes of rows that the memory around them may have
 ROOM = 16  # bytes in front of the first row, which no number but that of the null pointer leads to
+Load = tuple[str, str]  # function, and name in it
 Fill = Callable[[Bytes, Vector, Vector, Vector], None]
 Place = Callable[[str, int], tuple[int, Bytes]]
 
@@ -80,13 +81,20 @@ class RowBuffers:
         return int(self._kept[name].ctypes.data), self._kept[name]
 
 
-def row_places(scope: FlatScope) -> npt.NDArray[np.bool_]:
-    """Which objects a flattened nest would copy to arenas; none of tables whose pointers are not all known."""
-    found = np.zeros(len(scope.known), np.bool_)
-    for table in scope.loads:
+def row_places(scope: FlatScope, seen: Container[Load] = ()) -> tuple[npt.NDArray[np.bool_], set[Load]]:
+    """Which objects a flattened nest would copy to arenas, and the loads that these are of.
+
+    None of tables whose pointers are not all known, nor of those whose loads were all `seen`, in a scope around.
+    """
+    found, names = np.zeros(len(scope.known), np.bool_), set[Load]()
+    for table, loads in scope.loads.items():
+        own = {(scope.nest.function, str(load.data[0])) for load in loads}
+        if all(name in seen for name in own):
+            continue
         with contextlib.suppress(UnsupportedError):
             found[scope.rows(table)] = True
-    return found
+            names |= own
+    return found, names
 
 
 def common_rows(scope: FlatScope) -> frozenset[frozenset[str]]:

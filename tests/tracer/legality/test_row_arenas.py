@@ -124,8 +124,10 @@ def test_rows_are_what_the_pointers_lead_to(
     reached = {base for base in objects if any(base <= p <= base + objects[base].nbytes for p in pointers if p)}
     kept = {item.base for item in memory.objects} - reached
     assert kept == {item.base for item in flat.memory.objects if item not in flat.memory.rows}
-    asked = row_places(FlatScope(subject.nest, (ONE,), memory, NAMES, single=False))
+    asked, names = row_places(FlatScope(subject.nest, (ONE,), memory, NAMES, single=False))
     assert {item.base for item, row in zip(memory.objects, asked, strict=True) if row} == reached
+    again = row_places(FlatScope(subject.nest, (ONE,), memory, NAMES, single=False), names)
+    assert names and not again[0].any() and not again[1]
 
 
 @given(worlds())
