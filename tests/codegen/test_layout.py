@@ -54,6 +54,7 @@ MOVED = [
     ("unrolled", "fields_alike", {"2400": "direct", "3200": "moved"}),  # both fields of one
     ("unrolled", "field_by_field", {"2400": "direct", "1600": "moved", "4800": "moved"}),
     ("unrolled", "from_one", {"2400": "direct", "1576": "moved"}),
+    ("unrolled", "flat_six", {"2400": "direct", "4800": "moved", "4808": "moved"}),
     ("pieces", "copied_rows", {"804": "offsets", "2480": "segment", "12800": "moved"}),
     (
         "ended",
@@ -127,6 +128,7 @@ KEPT = [
     ("locals", "hidden_in_choice", "%i", "every iteration", "has it for itself"),
     ("pieces", "flat_part", "4800", "the loop at", "walks a part of a record"),
     ("pieces", "flat_shifted", "4800", "the loop at", "accesses it together with an array that is not moved"),
+    ("unrolled", "flat_four", "4776", "the loop at", "walks a part of a record"),
     ("unrolled", "unlike", "1600", "it is accessed", "with different strides"),
     ("unrolled", "neighbour", "1608", "it is accessed", "with different strides"),
     ("unrolled", "shifted", "1616", "the loop at", "reaches it at two distances"),

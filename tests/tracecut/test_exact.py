@@ -69,6 +69,12 @@ DOT = (
     .replace("double all = 0;", "double all = dots[steps / 2];")
 )
 
+# And the same sum, five products at a time.
+FIVE = DOT.replace(
+    "i++) dot += sum[i] * value[i];",
+    "i += 5) dot += " + " + ".join(f"sum[i + {part}] * value[i + {part}]" for part in range(5)) + ";",
+)
+
 
 def built(folder: Path, text: str, *, exact: bool) -> tuple[Path, tracecut.Optimized]:
     source = folder / "chaos.c"
@@ -176,11 +182,12 @@ def line_of(text: str, mark: str) -> int:
     return text[: text.index(mark)].count("\n") + 1
 
 
-def test_a_sum_over_data_in_a_new_order_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("text", [DOT, FIVE], ids=["DOT", "FIVE"])
+def test_a_sum_over_data_in_a_new_order_is_told(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """No iteration of the region is rounded otherwise; the sum beside it is, and that is said wherever one may look."""
-    output, result = built(tmp_path, DOT, exact=False)
+    output, result = built(tmp_path, text, exact=False)
     (region,) = [region for region in result.regions if region["decision"] == "optimized"]
-    place = f"chaos.c:{line_of(DOT, '// dot')}"
+    place = f"chaos.c:{line_of(text, '// dot')}"
     assert region["class"] == "parallel" and region["max_rel_error"] == 0 and region["tolerance"] == {"output": OUTPUT}
     assert [Path(line).name for line in region["rounding"]] == [place] and region["bit_equal"] is False
     assert region["scope"]["rounding"] == region["rounding"]
@@ -190,12 +197,13 @@ def test_a_sum_over_data_in_a_new_order_is_told(tmp_path: Path, capsys: pytest.C
     assert f"rounded differently: sums of {place}, in the order of the new layout" in capsys.readouterr().out
 
 
-def test_exact_keeps_the_order_of_such_a_sum(tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", [DOT, FIVE], ids=["DOT", "FIVE"])
+def test_exact_keeps_the_order_of_such_a_sum(text: str, tmp_path: Path) -> None:
     """Its data are in the new order while the other loop runs, and no longer."""
-    output, result = built(tmp_path, DOT, exact=True)
+    output, result = built(tmp_path, text, exact=True)
     (region,) = [region for region in result.regions if region["decision"] == "optimized"]
     assert region["rounding"] == [] and region["bit_equal"] is True and region["tolerance"] == {}
-    assert region["scope"]["line"] == region["line"] == line_of(DOT, "for (int e = 0; e < 10000; e++) sum[e]")
+    assert region["scope"]["line"] == region["line"] == line_of(text, "for (int e = 0; e < 10000; e++) sum[e]")
     status, said, _ = check(output, tmp_path, "60")
     assert status == 0 and "bit for bit" in said
 

@@ -140,6 +140,38 @@ SHAPE from_one(int n) /* as translated from Fortran */
     show("from_one", x, n);
 }
 
+SHAPE flat_six(int n) /* over numbers of which three are a record */
+{
+    int *a = ints(JOBS, n), *b = ints(JOBS, n);
+    long *x = longs(3 * n, 100), *y = longs(3 * n + 1, 100);
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int e = 0; e < JOBS; e++) // @flat_six
+            for (int c = 0; c < 3; c++)
+                y[3 * a[e] + c] += x[3 * b[e] + 2 - c] + c;
+        for (int i = 0; i < 3 * n; i += 6) {
+            x[i] += y[i] & 1, x[i + 1] += y[i + 1] & 1, x[i + 2] += y[i + 2] & 1;
+            x[i + 3] += y[i + 3] & 1, x[i + 4] += y[i + 4] & 1, x[i + 5] += y[i + 5] & 1;
+        }
+    }
+    show("flat_six", x, 3 * n);
+}
+
+SHAPE flat_four(int n) /* what is left over is a part of a record */
+{
+    int *a = ints(JOBS, n), *b = ints(JOBS, n), i;
+    long *x = longs(3 * n, 100), *y = longs(3 * n + 1, 100);
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int e = 0; e < JOBS; e++) // @flat_four
+            for (int c = 0; c < 3; c++)
+                y[3 * a[e] + c] += x[3 * b[e] + 2 - c] + c;
+        for (i = 0; i < 3 * n - 3; i += 4)
+            x[i] += y[i] & 1, x[i + 1] += y[i + 1] & 1, x[i + 2] += y[i + 2] & 1, x[i + 3] += y[i + 3] & 1;
+        for (; i < 3 * n; i++)
+            x[i] += y[i] & 1;
+    }
+    show("flat_four", x, 3 * n);
+}
+
 SHAPE unlike(int n) /* one of four does something else */
 {
     int *a = ints(JOBS, n), *b = ints(JOBS, n);
@@ -248,7 +280,8 @@ SHAPE two_counts(int n) /* records of two arrays, of one of them by twos */
 int main(void)
 {
     update_four(DATA - 1), sum_five(DATA - 2), take_away_two(DATA), points_two(DATA), fields_alike(DATA);
-    field_by_field(DATA), from_one(DATA - 3);
+    field_by_field(DATA), from_one(DATA - 3), flat_six(DATA);
     unlike(DATA), neighbour(DATA), shifted(DATA), turned(DATA), signs(DATA), squares(DATA), two_counts(DATA);
+    flat_four(DATA - 1);
     return 0;
 }

@@ -14,7 +14,7 @@ from tracecut.support.errors import ScheduleError
 from ...checking import Subject, check
 from ...harness import Inspected
 
-MARKS = ["update_four", "sum_five", "take_away_two", "points_two", "field_by_field"]
+MARKS = ["update_four", "sum_five", "take_away_two", "points_two", "field_by_field", "flat_six"]
 
 
 def walked(item: Inspected) -> int:
@@ -44,7 +44,7 @@ def test_parts_have_to_be_known_and_apart(subject: Subject, mark: str) -> None:
         check_with(item, {})
     last = max(parts.keys() & item.inspection.accesses.by_site.keys(), key=lambda key: (parts[key], key))
     for wrong in ({**parts, last: 0}, {key: max(parts.values()) - part for key, part in parts.items()}):
-        with pytest.raises(ScheduleError, match=r"meet in the records|not closed|leaves its record"):
+        with pytest.raises(ScheduleError, match=r"meet in the records|not closed|leaves its record|ends inside"):
             check_with(item, wrong)
     with pytest.raises(ScheduleError, match=r"an iteration takes several|leaves its record|ends inside"):
         check_with(item, {**parts, last: 2 * max(parts.values()) + 1})
