@@ -21,7 +21,7 @@ from tracecut.ir.llvm.call_effects import effect_of
 from tracecut.ir.llvm.def_use import FunctionView
 from tracecut.ir.llvm.edit import edit_phis
 from tracecut.ir.llvm.lexer import LOCAL
-from tracecut.tracer.loops.reductions import Uses, memory_reduction
+from tracecut.tracer.loops.updates.reductions import Uses, memory_reduction
 
 from .induction_values import affine
 

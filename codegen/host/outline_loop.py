@@ -30,7 +30,7 @@ from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.loops.index_roles import exit_tests, piece_pairs, roles
 from tracecut.tracer.loops.live_ins import live_ins
 from tracecut.tracer.loops.phi_sources import entry_and_latch
-from tracecut.tracer.loops.reductions import Uses
+from tracecut.tracer.loops.updates.reductions import Uses
 
 from .induction_values import Counters, Walker
 

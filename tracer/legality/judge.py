@@ -15,7 +15,7 @@ from tracecut.ir.loops.nest import AccessKind, Put, Reduce, Repeat, Site
 from tracecut.ir.loops.refusals import refusal
 from tracecut.support import memory_amounts
 from tracecut.tracer.loops.pointer_rotation import agree, split
-from tracecut.tracer.loops.reductions import FLOAT_OPERATORS
+from tracecut.tracer.loops.updates.reductions import FLOAT_OPERATORS
 
 from .accesses import Access, Accesses
 from .conflicts import READ, REDUCE, WRITE, Events, find_conflict

@@ -12,9 +12,9 @@ from tracecut.ir.llvm.def_use import FunctionView
 from tracecut.ir.loops.expressions import Expr, Pool
 
 from .linear_forms import linear_form
-from .reductions import Uses
 from .scalar_evolution import ScalarView
 from .trip_counts import count, ending
+from .updates.reductions import Uses
 
 Touch = tuple[str, Instruction]  # block, instruction
 Span = tuple[int, int]  # bytes [first, behind the last)

@@ -31,10 +31,10 @@ from .index_roles import Pairs, exit_tests, piece_pairs, roles
 from .linear_forms import linear_form
 from .live_ins import live_ins, made_at, may_stray
 from .reach_conditions import reach_conditions
-from .reductions import Uses, feeds_itself, register_reduction
 from .scalar_evolution import ScalarView
 from .trip_counts import Ending, ending
 from .unrolled_loops import parts_of
+from .updates.reductions import Uses, feeds_itself, register_reduction
 
 
 def describe_nest(

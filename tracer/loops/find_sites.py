@@ -18,10 +18,10 @@ from tracecut.ir.loops.path_conditions import Condition
 from .array_lifetimes import birthplace
 from .linear_forms import linear_form
 from .phi_sources import pointer_sources
-from .reductions import MemoryReduction, Uses, guarded_reduction, memory_reduction
-from .repeated_updates import computes, repeated_update
 from .row_numbers import read_at
 from .scalar_evolution import ScalarView
+from .updates.reductions import MemoryReduction, Uses, guarded_reduction, memory_reduction
+from .updates.repeated_updates import computes, repeated_update
 
 
 def _walk_outside(expr: Expr, inside: set[Expr]) -> list[Expr]:

@@ -23,8 +23,8 @@ from tracecut.ir.loops.expressions import Expr, pointer_roots
 from tracecut.ir.loops.nest import Nest
 
 from .linear_forms import linear_form
-from .reductions import Uses
 from .row_numbers import ROW
+from .updates.reductions import Uses
 
 ARENA = "@tc.rows"
 

@@ -14,7 +14,7 @@ from tracecut.ir.loops.expressions import Expr
 from tracecut.ir.loops.nest import Edge
 
 from .bit_masks import masks
-from .reductions import Uses
+from .updates.reductions import Uses
 
 # Integer arithmetic that an address may be formed with and still be linear in the index.
 FORMING = frozenset(

@@ -13,7 +13,7 @@ import numpy as np
 from tracecut.ir.loops.refusals import refusal
 from tracecut.tracer.legality.access_patterns import DIRECT, OTHER, SCALAR, Array, Pattern, find_arrays, find_pattern
 from tracecut.tracer.legality.accesses import Accesses
-from tracecut.tracer.loops.reductions import FLOAT_OPERATORS
+from tracecut.tracer.loops.updates.reductions import FLOAT_OPERATORS
 
 from .private_data import follows_counter, is_local
 

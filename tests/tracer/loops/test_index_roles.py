@@ -6,7 +6,7 @@ import pytest
 from tracecut.ir.llvm import TypeTable, parse_module
 from tracecut.ir.llvm.def_use import FunctionView
 from tracecut.tracer.loops.index_roles import Roles, exit_tests, roles
-from tracecut.tracer.loops.reductions import Uses
+from tracecut.tracer.loops.updates.reductions import Uses
 
 pytestmark = pytest.mark.quick
 

@@ -7,8 +7,8 @@ import itertools
 import pytest
 from tracecut.ir.llvm import TypeTable, parse_module
 from tracecut.ir.llvm.def_use import FunctionView
-from tracecut.tracer.loops.min_max_reductions import limits
-from tracecut.tracer.loops.reductions import Uses, guarded_reduction
+from tracecut.tracer.loops.updates.min_max_reductions import limits
+from tracecut.tracer.loops.updates.reductions import Uses, guarded_reduction
 
 from ..reference import arithmetic, cast, compare
 

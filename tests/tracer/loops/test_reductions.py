@@ -10,7 +10,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from tracecut.ir.llvm import Function, TypeTable, parse_module
 from tracecut.ir.llvm.def_use import FunctionView
-from tracecut.tracer.loops.reductions import Uses, feeds_itself, memory_reduction, register_reduction
+from tracecut.tracer.loops.updates.reductions import Uses, feeds_itself, memory_reduction, register_reduction
 
 from ..reference import arithmetic, cast, compare
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tracecut.ir.llvm import TypeTable, parse_module
 from tracecut.ir.llvm.def_use import FunctionView
-from tracecut.tracer.loops.reductions import Uses
-from tracecut.tracer.loops.repeated_updates import LONGEST, RepeatedUpdate, repeated_update
+from tracecut.tracer.loops.updates.reductions import Uses
+from tracecut.tracer.loops.updates.repeated_updates import LONGEST, RepeatedUpdate, repeated_update
 
 pytestmark = pytest.mark.quick
 
