@@ -25,7 +25,7 @@ from .evaluation.evaluate import Evaluation
 from .evaluation.iteration_domains import counter_ranges
 from .evaluation.masked_arithmetic import Bools, runs_inside
 from .evaluation.memory import DTYPES, Memory, Object
-from .probe_addresses import ends_inside, sample
+from .probe_addresses import bytes_read, ends_inside, sample
 
 NO_RANGE = (0, -1)
 
@@ -350,36 +350,18 @@ class Accesses:
     def touched(self, node: Expr) -> tuple[Object, int, int, int, int] | None:
         """(object, low, high, step, width) of the bytes that a load reads over the whole nest."""
         width = DTYPES[str(node.data[1])].itemsize
-        span = self.evaluation.spans.get(str(node.data[0]))
-        if span is not None:
-            item = self.memory.find(span[0])
-            if item is None or span[1] > item.end:
-                return None
-            return item, span[0] - item.base, span[1] - item.base, span[2], width
-        level, values = self.evaluation.evaluated(node.args[0])
-        data = np.ravel(values.data)
-        valid = values.known & self.evaluation.may_load(str(node.data[0]), level)
-        if data.size > 1 and not np.all(valid):
-            data = data[np.broadcast_to(valid, data.shape)]
-        elif not np.any(valid):
-            data = data[:0]
-        if data.size == 0:
-            return None
-        item = self.memory.find(int(data[0]))
-        if item is None:
-            return None
-        first, last = int(data.min()), int(data.max())
-        if first < item.base or last + width > item.end:
-            outside = (data < item.base) | (data + width > item.end)
-            if outside.all() or self.memory.inside(data[outside]).any():
-                return None
-            data = data[~outside]
-            first, last = int(data.min()), int(data.max())
-        low, high = first - item.base, last - item.base + width
         form = linear_form(node.args[0], self.lives)
         varying = ("counter", "opaque", "any", "state")  # all else is one number, like a pointer to the array
         terms = {atom: factor for atom, factor in form.terms.items() if atom.has(*varying)}
-        step = math.gcd(*terms.values())
+        span, step = self.evaluation.spans.get(str(node.data[0])), math.gcd(*terms.values())
+        if span is not None:
+            item, step = self.memory.find(span[0]), span[2]
+            found = None if item is None or span[1] > item.end else (item, span[0] - item.base, span[1] - item.base)
+        else:
+            found = bytes_read(self.evaluation, node, width)
+        if found is None:
+            return None
+        item, low, high = found
         read = low, high, step, width
         if step == width and terms == form.terms:
             ranges = counter_ranges(self.evaluation, terms)

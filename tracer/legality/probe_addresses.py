@@ -74,6 +74,28 @@ def ends_of_walks(evaluation: Evaluation, loop: int, form: Linear) -> tuple[Addr
     return first[busy], (first + step * (counts - 1))[busy]
 
 
+def bytes_read(evaluation: Evaluation, load: Expr, width: int) -> tuple[Object, int, int] | None:
+    """(object, first byte, behind the last) of what a load may read, by all its addresses; None where not known."""
+    memory, (level, values) = evaluation.memory, evaluation.evaluated(load.args[0])
+    data = np.ravel(values.data)
+    valid = values.known & evaluation.may_load(str(load.data[0]), level)
+    if data.size > 1 and not np.all(valid):
+        data = data[np.broadcast_to(valid, data.shape)]
+    elif not np.any(valid):
+        data = data[:0]
+    item = memory.find(int(data[0])) if data.size else None
+    if item is None:
+        return None
+    first, last = int(data.min()), int(data.max())
+    if first < item.base or last + width > item.end:
+        outside = (data < item.base) | (data + width > item.end)
+        if outside.all() or memory.inside(data[outside]).any():
+            return None
+        data = data[~outside]
+        first, last = int(data.min()), int(data.max())
+    return item, first - item.base, last - item.base + width
+
+
 def _first_sample(evaluation: Evaluation, site: Site, form: Linear) -> int | None:
     """The same where it is not known how often the site runs.
 
