@@ -137,14 +137,14 @@ class Worker:
             if self.region not in found.verdicts:
                 refused[scope] = "the region is part of a larger loop there"
                 continue
-            rank = found.rank(self.region)
+            rank, refused[scope] = found.rank(self.region), found.why_less(self.region)
             if best is None or rank > best[0]:
                 best, self.rounds, chosen = (rank, scope, found), rounds, captured
-            moved, stay = found.gathered(self.region)
-            if found.verdicts[self.region].movable and moved and (not stay or found.settled(self.region)):
+            if found.enough(self.region):
                 break
         if best is not None:
-            refused.pop(best[1], None)  # with its exits it is understood
+            around = self.spec["scopes"][: self.spec["scopes"].index(best[1])]
+            refused = {other: refused[other] for other in around if other in refused}
             self.captured = chosen
         self.result["scopes_refused"] = {str(scope): why for scope, why in refused.items()}
         if best is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from .harness import trace
@@ -38,19 +39,35 @@ int main(void)
 def test_what_a_smaller_scope_knows(tmp_path: Path) -> None:
     """An index with the number of the step is one in the scope of a step alone."""
     outer, inner = inspected("y[i] += x[to[i]] * table[t * n + bin[i]]", tmp_path)
-    assert outer[0] == (1, 1) and not outer[1]
-    assert inner[0] == (2, 0) and inner[1]
+    assert outer.gathered == (1, 1) and not outer.settled and not outer.enough
+    assert outer.why_less.endswith("program.c:17 would stay where it is")
+    assert inner.gathered == (2, 0) and inner.settled and inner.enough
 
 
 def test_what_is_overwritten_around(tmp_path: Path) -> None:
     """What is computed of data that the scope writes is known where it does not."""
     outer, inner = inspected("y[i] += x[to[i]] * table[(int)x[i] % n]", tmp_path)
-    assert outer == inner == ((1, 1), False)
+    assert outer.gathered == inner.gathered == (1, 1) and not outer.settled and not inner.settled
+    assert "program.c:17 would stay where it is: an index is overwritten at " in outer.why_less
+    assert outer.why_less.endswith("program.c:19")
 
 
-def inspected(text: str, folder: Path) -> list[tuple[tuple[int, int], bool]]:
-    """What moves and what stays, and whether that is settled, in all scopes of the loop, the outermost first."""
+@dataclass(frozen=True)
+class Worth:
+    """What a scope is worth to the loop: see `Inspection`."""
+
+    gathered: tuple[int, int]
+    settled: bool
+    enough: bool
+    why_less: str
+
+
+def inspected(text: str, folder: Path) -> list[Worth]:
+    """All scopes of the loop, the outermost first."""
     subject = trace(SOURCE.format(gathered=text), folder)
     region = subject.loop("region")
     scopes = [subject.inspect_in("region", region, scope).inspection for scope in subject.scopes_of(region)]
-    return [(scope.gathered(region), scope.settled(region)) for scope in scopes]
+    return [
+        Worth(scope.gathered(region), scope.settled(region), scope.enough(region), scope.why_less(region))
+        for scope in scopes
+    ]

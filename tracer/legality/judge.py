@@ -214,7 +214,10 @@ def _count_conflicts(accesses: Accesses, region: int, item: Object, touched: lis
             what = "it is not known which element is read" + _because(accesses, access)
             return Verdict("rejected", what, places)
     torn = {bits[update] for update, found in whole.items() if len(found) > 1 and update in bits}
-    events = [replace(event, kind=READ | WRITE) if event.kind in torn else event for event in events]
+    events = [
+        replace(event, kind=READ | WRITE if site.writes else READ) if event.kind in torn else event
+        for event, site in zip(events, sites, strict=True)
+    ]
     conflict = find_conflict(events, item.size)
     if repeated:  # what each of them is by itself
         often = {bits[update] for update in repeated.values() if update in bits}

@@ -72,6 +72,26 @@ class Inspection:
             for node in walk_all(addresses)
         )
 
+    def why_less(self, region: int) -> str:
+        """Why a smaller scope may be worth more to a region."""
+        if not self.verdicts[region].movable:
+            return self.verdicts[region].reason
+        stay = [use for use in self._gathered(region) if use.mode not in ("moved", "spaced")]
+        if not stay:
+            return "less of what it reaches could be moved there"
+        use = min(stay, key=lambda use: use.array not in self.plan.kept)
+        found = f"what is reached at {use.patterns[0].access.site.place.told} would stay where it is"
+        if use.array in self.plan.kept:
+            return f"{found}: {self.plan.kept[use.array]}"
+        loads = (node.data[0] for node in walk_all(p.access.site.address for p in use.patterns) if node.kind == "load")
+        doubt = next((self.accesses.distrusted[name] for name in loads if name in self.accesses.distrusted), "")
+        return f"{found}: an index {doubt}" if doubt else found
+
+    def enough(self, region: int) -> bool:
+        """Whether no smaller scope has to be looked at."""
+        moved, stay = self.gathered(region)
+        return self.verdicts[region].movable and bool(moved) and (not stay or self.settled(region))
+
     def _gathered(self, region: int) -> list[RegionUse]:
         """How a region reaches arrays through an index; not pieces, of which the first record is looked at outside."""
         return [

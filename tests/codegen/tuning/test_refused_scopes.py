@@ -25,13 +25,41 @@ def test_it_is_that_of_the_last_variant(monkeypatch: pytest.MonkeyPatch) -> None
     def refuse(captured: Any, scope: int, exits: tuple[str, ...], wanted: Any) -> None:
         raise WHY[scope, exits]
 
-    monkeypatch.setattr(worker, "inspect_variant", refuse)
+    made = looking(monkeypatch, refuse, {"3": [[[], 0], [["rare"], 2], [["rare", "rarer"], 3]]})
+    assert made._choose_scope() is None
+    assert made.result["scopes_refused"] == {"3": str(WHY[3, ("rare",)]), "7": str(WHY[7, ()])}
+    assert made.result["reason"] == str(WHY[7, ()])
+
+
+@pytest.mark.parametrize(("worth", "told"), [(1, {}), (-1, {"3": "x would stay where it is: it is read"})])
+def test_it_is_told_of_scopes_around_the_best_alone(
+    worth: int, told: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is understood may be worth less than a smaller one."""
+
+    def understood(captured: Any, scope: int, exits: tuple[str, ...], wanted: Any) -> Any:
+        moved = worth if scope == 3 else 0
+        why = "x would stay where it is: it is read"
+        found = SimpleNamespace(
+            verdicts={7: None},
+            rank=lambda region: (True, moved),
+            why_less=lambda region: why,
+            enough=lambda region: False,
+        )
+        return captured, found
+
+    made = looking(monkeypatch, understood, {})
+    chosen = made._choose_scope()
+    assert chosen is not None and chosen[0] == (3 if worth > 0 else 7)
+    assert made.result["scopes_refused"] == told
+
+
+def looking(monkeypatch: pytest.MonkeyPatch, inspect: Any, exits: dict[str, Any]) -> worker.Worker:
+    """A worker that looks for the scope of loop 7, which lies in loop 3."""
+    monkeypatch.setattr(worker, "inspect_variant", inspect)
     monkeypatch.setattr(worker.Worker, "_held", lambda self: 0)
     made = worker.Worker.__new__(worker.Worker)
     made.region, made.entries, made.result = 7, {3: 1, 7: 60}, {}
     made.captured: Any = SimpleNamespace(capture=SimpleNamespace(values={3: (), 7: ()}))
-    exits = {"3": [[[], 0], [["rare"], 2], [["rare", "rarer"], 3]]}
     made.spec = {"scopes": [3, 7], "exits": exits, "renumber": True, "exact": False, "memory": 1}
-    assert made._choose_scope() is None
-    assert made.result["scopes_refused"] == {"3": str(WHY[3, ("rare",)]), "7": str(WHY[7, ()])}
-    assert made.result["reason"] == str(WHY[7, ()])
+    return made

@@ -89,6 +89,7 @@ REFUSED = {
     "mixed": ordered("updated and updated", "// adds", "// multiplies"),
     "sum_of_own": ordered("", "@sum_of_own", "@sum_of_own"),
     "nested_update": ordered("read and written", "@inner_update", "@inner_update"),
+    "wide_update": ordered("written", "@wide_update", "@wide_update"),
     "two_updates": ordered("read and ", "@two_updates", "@two_updates"),
     "seen_update": ordered("read and written", "@seen_update", "@seen_update"),
     "cut_update": ordered("", "@cut_update", "@cut_update"),

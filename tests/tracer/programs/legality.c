@@ -128,6 +128,7 @@ SHAPE mixed(unsigned *y, Index r, Index p)
 }
 SHAPE same_update(double *y, Index r) { for (long i = 0; i < N; i++) y[r[i]] = 0.5 * y[r[i]] + 0.1; } // @same_update
 SHAPE given_update(unsigned *y, Index r, unsigned by) { for (long i = 0; i < N; i++) y[r[i]] = (y[r[i]] ^ by) / 3; } // @given_update
+SHAPE wide_update(long double *y, Index r) { for (long i = 0; i < N; i++) y[r[i]] = 0.5L * y[r[i]] + 0.1L; } // @wide_update
 SHAPE own_update(unsigned *y, Index p) { for (long i = 0; i < N; i++) y[p[i]] = (y[p[i]] ^ 5) / 3; } // @own_update
 SHAPE nested_update(unsigned *y, Index r, const unsigned *x)
 {
@@ -323,7 +324,7 @@ int main(int argc, char **argv)
     elsewhere(NEW(long), r, p); two_kinds(NEW(unsigned), r); in_register(x, r, out); longest(p, r, small); tally(p, r, small);
     nested_sum(x, start, r, out);
     observed(NEW(int), NEW(int), r); seen_later(NEW(int), NEW(int), r, p); mixed(NEW(unsigned), r, p); sum_of_own(NEW(unsigned), r, p);
-    same_update(f, r); given_update(NEW(unsigned), r, argc + 7); own_update(NEW(unsigned), p); nested_update(NEW(unsigned), r, NEW(unsigned));
+    same_update(f, r); wide_update(NEW(long double), r); given_update(NEW(unsigned), r, argc + 7); own_update(NEW(unsigned), p); nested_update(NEW(unsigned), r, NEW(unsigned));
     two_updates(NEW(unsigned), r, p); seen_update(NEW(unsigned), NEW(unsigned), r); cut_update(NEW(unsigned), r, p);
     Pair *pairs = NEW(Pair);
     for (int i = 0; i < N; i++) pairs[i].a = r[i], pairs[i].b = p[i];
