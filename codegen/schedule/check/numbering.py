@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from tracecut.codegen.schedule.plan.range_function import OLD, Group
@@ -26,10 +26,7 @@ def check_numbers(
     for access in accesses.inside(region.region):
         if not access.runs or access.object not in objects or access.form is None:
             continue
-        for move in schedule.moves:
-            low = move.origin + move.stride * move.first
-            if objects[move.object] is not access.object or not access.overlaps(low, low + move.stride * move.count):
-                continue
+        for move in moves_reached(schedule, objects, access):
             for atom, step in access.form.terms.items():
                 start = first_record(accesses, access, atom, move) - move.shift
                 key = (move.space, atom, start, step)
@@ -46,6 +43,14 @@ def check_numbers(
                 reads = [read for read in accesses.by_site[str(atom.data[0])] if read.runs]
                 if not reads or not all(_follows(schedule, region, objects, move.space, start, read) for read in reads):
                     raise ScheduleError(f"an index of {where} keeps its old numbers")
+
+
+def moves_reached(schedule: Schedule, objects: Sequence[Object], access: Access) -> Iterator[Move]:
+    """The moves whose records an access may touch."""
+    for move in schedule.moves:
+        low = move.origin + move.stride * move.first
+        if objects[move.object] is access.object and access.overlaps(low, low + move.stride * move.count):
+            yield move
 
 
 def first_record(accesses: Accesses, access: Access, atom: Expr, move: Move | Copy) -> int:

@@ -14,6 +14,8 @@ from tracecut.support.errors import ScheduleError
 from tracecut.tracer.legality.accesses import Access, Accesses
 from tracecut.tracer.legality.evaluation.memory import Object
 
+from .numbering import moves_reached
+
 
 def check_walks(schedule: Schedule, objects: Sequence[Object], accesses: Accesses) -> None:
     """Raise ScheduleError where a loop beside the regions takes records that move together without being unrolled.
@@ -26,10 +28,7 @@ def check_walks(schedule: Schedule, objects: Sequence[Object], accesses: Accesse
     for access in accesses.all():
         if not access.runs or access.form is None or access.object is None or access.site.loop in inside:
             continue
-        for move in schedule.moves:
-            low = move.origin + move.stride * move.first
-            if objects[move.object] is not access.object or not access.overlaps(low, low + move.stride * move.count):
-                continue
+        for move in moves_reached(schedule, objects, access):
             for atom, step in access.form.terms.items():
                 if atom.kind == "counter" and abs(step) > move.stride:
                     loop = int(atom.data[0])
