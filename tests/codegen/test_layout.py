@@ -68,6 +68,8 @@ MOVED = [
     ),
     ("ended", "ended_nodes", {"4800": "moved", "tc.rows0+16": "segment", "1600": "moved"}),
     ("ended", "ended_count", {"4800": "moved", "tc.rows0+16": "segment", "1600": "moved", "2400": "moved"}),
+    ("ended", "ended_missing", {"4800": "moved", "tc.rows1+16": "plain", "1600": "moved"}),
+    ("ended", "ended_nothing", {"4800": "moved", "2400": "direct", "tc.rows1+16": "plain", "1600": "moved"}),
     ("ended", "ended_late", {"2400": "offsets", "4800": "moved", "9280": "segment", "1600": "moved"}),
     ("ended", "ended_twice", {"2400": "offsets", "9780": "segment", "1600": "moved"}),  # two loops over a piece
     (
@@ -111,8 +113,9 @@ def test_what_moves(inspected: Catalogue, name: str, mark: str, modes: dict[str,
 
 def test_how_far_rows_are_from_each_other_is_not_asked(inspected: Catalogue) -> None:
     """Between two pointers to one row it is what it was (`ended_count`); copies of two rows lie anywhere."""
-    refused = inspected("ended")["ended_where"]
-    assert isinstance(refused, str) and refused.startswith("rows behind pointers of their own are reached at ")
+    for mark in ("ended_where", "ended_beside"):
+        refused = inspected("ended")[mark]
+        assert isinstance(refused, str) and refused.startswith("rows behind pointers of their own are reached at ")
 
 
 KEPT = [

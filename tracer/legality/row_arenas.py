@@ -2,8 +2,8 @@
 
 An arena holds a copy of every object that a pointer of a table leads to, one behind the other in the order in which the
 table names them first. Numbers stand in a copy of the table, in the places of its pointers: how many units behind the
-start of the arena a row begins. Number 0 is a pointer to no object: null, or what `malloc(0)` returned. All else of the
-table is read and written where it is.
+start of the arena a row begins. Number 0 is a pointer to no object: null, or what `malloc(0)` returned; where pointers
+are compared with null, 0 is null alone and −1 the others. All else of the table is read and written where it is.
 What an arena was copied from is no object any more, so that whatever else reaches it is reached by an unknown pointer.
 """
 
@@ -22,7 +22,7 @@ from tracecut.tracer.loops.row_numbers import BEHIND
 
 from .evaluation.contents import Contents, LiveBytes, Packed
 from .evaluation.memory import HEAP, Memory, Object, Rows, Table
-from .row_columns import Column, FlatScope, Vector, different, written_arenas
+from .row_columns import Column, FlatScope, Vector, different, rows_at, written_arenas
 
 Bytes = npt.NDArray[np.uint8]
 PAGE = 1 << 12
@@ -84,7 +84,8 @@ class RowBuffers:
 def row_places(scope: FlatScope, seen: Container[Load] = ()) -> tuple[npt.NDArray[np.bool_], set[Load]]:
     """Which objects a flattened nest would copy to arenas, and the loads that these are of.
 
-    None of tables whose pointers are not all known, nor of those whose loads were all `seen`, in a scope around.
+    None of tables whose pointers are not all known, nor of those whose loads were all `seen`, in a scope around. Also
+    rows that no iteration goes through: the condition that says so may read them.
     """
     found, names = np.zeros(len(scope.known), np.bool_), set[Load]()
     for table, loads in scope.loads.items():
@@ -93,6 +94,9 @@ def row_places(scope: FlatScope, seen: Container[Load] = ()) -> tuple[npt.NDArra
             continue
         with contextlib.suppress(UnsupportedError):
             found[scope.rows(table)] = True
+            for column in scope.columns(table):
+                if column.reach.size != column.offsets.size:
+                    found[rows_at(scope.memory, scope.known, column.item.base + column.reach)] = True
             names |= own
     return found, names
 
@@ -173,7 +177,7 @@ def flatten_memory(
             numbers, whole = _in_units(column.pointers + (starts[:-1] - bases)[here], table.unit)
             if not np.all(whole | (column.rows < 0)):
                 raise UnsupportedError("rows behind pointers begin in the middle of an element")
-            numbers[column.rows < 0] = 0
+            put_nowhere(numbers, column, table)
             put_numbers(copies[column.item][1], column.offsets, numbers)
         seen[table.arena] = tuple((column.name, column.item, column.offsets) for column in columns)
         for column in columns:
@@ -232,6 +236,12 @@ def _span(offsets: Vector) -> tuple[int, int, int]:
     """(first byte, behind the last, bytes from one to the next) of 8-byte fields."""
     low, high = int(offsets.min()), int(offsets.max())
     return low, high + 8, int(np.gcd.reduce(offsets - low)) if high > low else 0
+
+
+def put_nowhere(numbers: Vector, column: Column, table: RowTable) -> None:
+    """Write the numbers of pointers that lead to no row."""
+    nowhere = column.rows < 0
+    numbers[nowhere] = -(column.pointers[nowhere] != 0).astype(np.int64) if table.null_checked else 0
 
 
 def put_numbers(data: Bytes, offsets: Vector, numbers: Vector) -> None:

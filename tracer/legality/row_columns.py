@@ -274,6 +274,12 @@ def _read(memory: Memory, addresses: Vector) -> Vector:
     return pointers
 
 
+def rows_at(memory: Memory, known: Table, addresses: Vector) -> Vector:
+    """Places of the objects that the pointers at some addresses lie in, or end."""
+    rows = _rows_of(known, _read(memory, addresses))
+    return rows[rows >= 0]
+
+
 def _rows_of(objects: Table, pointers: Vector) -> Vector:
     """Place of the object that each pointer lies in, or ends; −1 for null and for what lies in none."""
     if np.all(pointers[1:] >= pointers[:-1]):  # as most programs allocate them
@@ -320,7 +326,7 @@ class RowEvaluation(Evaluation):
     """Evaluates a flattened nest where its rows lie.
 
     The value of a number is the pointer. It is asked for in no other way than times its unit, as the distance of two,
-    times that unit, or as one of two that are compared; all else that is made of it is unknown.
+    times that unit, or as one of two that are compared, 0 for null; all else that is made of it is unknown.
 
     Attributes:
         units: load of a number → bytes that it counts.
@@ -357,6 +363,8 @@ class RowEvaluation(Evaluation):
                     inner, values = self.evaluated(number)
                     return values if level is None else self.spread(values, inner, level)
         both = units == [unit, unit] and all(part.kind == "load" for part in expr.args)
+        if expr.kind == "cmp" and units == [unit, 0] and expr.args[1].kind == "const" and not expr.args[1].data[0]:
+            return super()._compute(expr, level)
         return super()._compute(expr, level) if both and (expr.kind == "cmp" or self._unit(expr)) else UNKNOWN
 
 

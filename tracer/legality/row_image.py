@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .evaluation.memory import Object
-from .row_arenas import Bytes, Fill, put_numbers
+from .row_arenas import Bytes, Fill, put_nowhere, put_numbers
 from .row_columns import FlatScope, in_order
 
 SPREAD = 8  # times the bytes of rows that the memory around them may have
@@ -33,9 +33,9 @@ def row_image(scope: FlatScope, fill: Fill) -> RowImage | None:
     fill: as of `flatten_memory`.
     """
     known = scope.known
-    found = [(table.unit, column) for table in scope.loads for column in scope.columns(table)]
+    found = [(table, column) for table in scope.loads for column in scope.columns(table)]
     rows = np.sort(in_order([column for _, column in found], len(known)))
-    step = math.lcm(16, *(unit for unit, _ in found))
+    step = math.lcm(16, *(table.unit for table, _ in found))
     low = int(known.bases[rows].min()) // step * step - step
     size, needed = int((known.bases[rows] + known.sizes[rows]).max()) - low, int(known.sizes[rows].sum())
     if size > SPREAD * needed + (1 << 20):
@@ -43,9 +43,9 @@ def row_image(scope: FlatScope, fill: Fill) -> RowImage | None:
     data = np.zeros(size, np.uint8)
     fill(data, known.bases[rows], known.sizes[rows], known.bases[rows] - low)
     made: dict[Object, Bytes] = {}
-    for unit, column in found:
-        numbers, odd = np.divmod(column.pointers - low, unit)
-        numbers[column.rows < 0] = 0
+    for table, column in found:
+        numbers, odd = np.divmod(column.pointers - low, table.unit)
+        put_nowhere(numbers, column, table)
         if odd[column.rows >= 0].any():
             return None
         if column.item not in made:

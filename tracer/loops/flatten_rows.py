@@ -6,8 +6,9 @@ run time a copy of all rows, one after the other, while a copy of the table has 
 keep their pointers.
 
 It is done for the pointers that a loop loads from places that vary, if all that is done with them is known here:
-addresses are formed with them, and they are compared with, and subtracted from, pointers of the same table alone. Loops
-that do nothing but that (the lengths of rows: `rows[i + 1] - rows[i]`) read the same numbers.
+addresses are formed with them, and they are compared with, and subtracted from, pointers of the same table alone, or
+compared with null, which is number 0. Loops that do nothing but that (the lengths of rows: `rows[i + 1] - rows[i]`)
+read the same numbers.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ class RowTable:
         written: whether rows are written too, somewhere in the function. records: whether a row is better taken for
             one record, which may be moved, than for a piece of an array: it is picked by an index that is loaded, or
             reached at constant distances alone; or a scope writes it (`row_tables`).
+        null_checked: whether pointers are compared with null.
     """
 
     function: str
@@ -50,6 +52,7 @@ class RowTable:
     pairs: tuple[tuple[str, str], ...] = ()
     written: bool = False
     records: bool = False
+    null_checked: bool = False
 
 
 def flatten_rows(
@@ -108,6 +111,8 @@ def _distance(view: FunctionView, instruction: Instruction, of: Mapping[str, Row
     if instruction.op not in ("icmp", "sub"):
         return []
     pointers = [operand.text for operand in instruction.operands]
+    if _asks_for_null(instruction) and pointers[0] in of:
+        return [f"{instruction.result} = icmp {instruction.word} i64 {pointers[0]}{ROW}, 0"]
     if instruction.op == "sub":
         found = [view.address_in(name) for name in pointers]
         pointers = ["" if operand is None else operand.text for operand in found]
@@ -122,6 +127,11 @@ def _distance(view: FunctionView, instruction: Instruction, of: Mapping[str, Row
     return [f"{way} = sub i64 {first}, {second}", f"{instruction.result} = mul i64 {way}, {table.unit}"]
 
 
+def _asks_for_null(instruction: Instruction) -> bool:
+    """Whether it compares a pointer with null, which the canonical form has on the right."""
+    return instruction.op == "icmp" and instruction.word in ("eq", "ne") and instruction.operands[1].text == "null"
+
+
 class _Rows:
     """The row pointers of one function, joined to tables."""
 
@@ -132,6 +142,7 @@ class _Rows:
         self.parent: dict[str, str] = {}  # of a row pointer: another one of its table, or itself
         self.refused: set[str] = set()
         self.written: set[str] = set()
+        self.null_checked: set[str] = set()
         self.pairs: list[tuple[str, str]] = []
 
     def tables(
@@ -163,10 +174,18 @@ class _Rows:
                 pairs = tuple((a + ROW, b + ROW) for a, b in self.pairs if self._find(a) == root and a != b)
                 loads = tuple(name + ROW for name in names)
                 arena = f"{ARENA}{first + len(found)}"
-                written = bool(self.written & set(names))
-                made = RowTable(self.view.function.name, arena, unit or 1, loads, tuple(dict.fromkeys(pairs)), written)
                 gathered = any(_is_picked(nodes[name]) for name in names if name in nodes)
-                found.append(replace(made, records=gathered or not unit))
+                made = RowTable(
+                    self.view.function.name,
+                    arena,
+                    unit or 1,
+                    loads,
+                    tuple(dict.fromkeys(pairs)),
+                    written=bool(self.written & set(names)),
+                    records=gathered or not unit,
+                    null_checked=bool(self.null_checked & set(names)),
+                )
+                found.append(made)
         return found
 
     def _varying(self) -> dict[str, Expr]:
@@ -280,6 +299,9 @@ class _Rows:
             return not (user.op == "getelementptr" and user.operands[0].text != value)
         if user.op in ("load", "store"):
             return user.operands[-1].text == value and not (user.op == "store" and user.operands[0].text == value)
+        if _asks_for_null(user) and value in self.parent:
+            self.null_checked.add(value)
+            return True
         if user.op in ("icmp", "sub"):
             both = [derived.get(operand.text) for operand in user.operands]
             if len(both) == 2 and both[0] is not None and both[1] is not None:

@@ -110,11 +110,20 @@ class RowTables:
         self._library.tc_rows_find(self._handle, asked, ctypes.c_size_t(count), found)
         return [(int(item.base), int(item.size)) for item in found[:count]]
 
-    def arena(self, columns: Sequence[Column], unit: int, first: int, step: int, used: Block | None) -> Arena:
+    def arena(
+        self,
+        columns: Sequence[Column],
+        unit: int,
+        first: int,
+        step: int,
+        used: Block | None,
+        *,
+        null_checked: bool = False,
+    ) -> Arena:
         """Look the pointers of a table up, lay their rows out, and write the numbers in their places. O(pointers).
 
         unit: bytes that numbers count. first, step: rows begin at multiples of `step`, the first one at `first`. used:
-        bytes of each row that are copied, in order.
+        bytes of each row that are copied, in order. null_checked: as of `RowTable`.
 
         Raises UnsupportedError where the rows are not as a schedule needs them, MemoryError.
         """
@@ -128,7 +137,8 @@ class RowTables:
                 arena, *numbers[:2], ctypes.c_void_p(sizes[0]), ctypes.c_int64(sizes[1])
             )
             _checked(size)
-            _checked(self._library.tc_rows_number(self._handle, given, count, arena, numbers[2]))
+            only = ctypes.c_int32(null_checked)
+            _checked(self._library.tc_rows_number(self._handle, given, count, arena, numbers[2], only))
         except BaseException:
             self._library.tc_rows_forget(arena)
             raise

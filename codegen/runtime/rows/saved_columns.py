@@ -119,10 +119,10 @@ def listed_tables(
 ) -> list[dict[str, Any]] | None:
     """The listing's entries of the tables that a scope reads, None where an entry cannot do with them.
 
-    Of each: the name of the arena, the bytes that its numbers count, whether its rows go back, `used`: the array in the
-    file that says how much of each row is copied, and its columns: the loads, the pointer that leads to the table, the
-    bytes that it had, where the pointers stand (`even`, or the array in the file), and an earlier column that they are
-    compared with. recipes: of the scope's pointers (`schedule_listing.py`).
+    Of each: the name of the arena, the bytes that its numbers count, whether they are compared with null, whether its
+    rows go back, `used`: the array in the file that says how much of each row is copied, and its columns: the loads,
+    the pointer that leads to the table, the bytes that it had, where the pointers stand (`even`, or the array in the
+    file), and an earlier column that they are compared with. recipes: of the scope's pointers (`schedule_listing.py`).
     """
     changed = written_arenas(nest, tables)
     sizes = {pointer: ref.size for ref in schedule.guard.objects for pointer, _ in ref.pointers if not ref.numbers}
@@ -144,6 +144,7 @@ def listed_tables(
             {
                 "arena": arena,
                 "unit": of[arena].unit,
+                "null_checked": of[arena].null_checked,
                 "back": arena in changed,
                 "used": f"rows{list(used_rows).index(arena)}_used" if arena in used_rows else None,
                 "columns": [

@@ -114,6 +114,78 @@ SHAPE ended_count(void) /* how many there were */
     show_ints("ended_count", count, JOBS);
 }
 
+SHAPE ended_missing(void) /* some have no list, and some an empty one */
+{
+    int **row = rows_ended(), *kind = ints(JOBS, 7);
+    long *x = longs(DATA, 100), *y = longs(JOBS, 9);
+    for (int i = 0; i < JOBS; i++)
+        if (kind[i] < 2)
+            row[i] = NULL;
+        else if (kind[i] == 2)
+            row[i][0] = -1;
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int i = 0; i < JOBS; i++) { // @ended_missing
+            if (!row[i])
+                continue;
+            long s = 1;
+            for (int k = 0; row[i][k] != -1; k++)
+                s += x[row[i][k]] * (k + 1);
+            y[i] = s;
+        }
+        for (int v = 0; v < DATA; v++)
+            x[v] += y[v] & 3;
+    }
+    show("ended_missing", y, JOBS);
+}
+
+SHAPE ended_nothing(void) /* what is there is counted, if nothing can be read of some of it */
+{
+    int **row = rows_ended(), *kind = ints(JOBS, 7), *many = ints(JOBS, 1);
+    long *x = longs(DATA, 100), *y = longs(JOBS, 9);
+    for (int i = 0; i < JOBS; i++) {
+        while (row[i][many[i]] != -1)
+            many[i]++;
+        if (kind[i] == 0)
+            row[i] = NULL;
+        else if (kind[i] == 1)
+            row[i] = malloc(0), many[i] = 0;
+    }
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int i = 0; i < JOBS; i++) { // @ended_nothing
+            if (row[i]) {
+                long s = 1;
+                for (int k = 0; k < many[i]; k++)
+                    s += x[row[i][k]] * (k + 1);
+                y[i] += s;
+            }
+        }
+        for (int v = 0; v < DATA; v++)
+            x[v] += y[v] & 3;
+    }
+    show("ended_nothing", y, JOBS);
+}
+
+SHAPE ended_beside(void) /* what a row is compared with is elsewhere in a copy; its values have rows of their own */
+{
+    int **row = rows_ended(), *volatile some = row[JOBS / 2], *const none = some;
+    long **value = malloc(JOBS * sizeof *value), *x = longs(DATA, 100), *y = longs(JOBS, 9);
+    for (int i = 0; i < JOBS; i++)
+        value[i] = longs(6, 100);
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int i = 0; i < JOBS; i++) { // @ended_beside
+            if (row[i] == none)
+                continue;
+            long s = 0;
+            for (int k = 0; row[i][k] >= 0; k++)
+                s += value[i][k] * x[row[i][k]];
+            y[i] = s;
+        }
+        for (int v = 0; v < DATA; v++)
+            x[v] += y[v] & 3;
+    }
+    show("ended_beside", y, JOBS);
+}
+
 SHAPE ended_where(void) /* how far from another row, which is elsewhere in a copy */
 {
     int **row = rows_ended(), *const first = row[0];
@@ -240,6 +312,6 @@ SHAPE ended_and_not(void) /* lists that end by what stands in them, and rows bet
 int main(void)
 {
     ended(), ended_sometimes(), ended_nodes(), ended_late(), ended_twice(), rows_twice(), ended_count(), ended_where(), ended_values();
-    ended_and_not();
+    ended_and_not(), ended_missing(), ended_nothing(), ended_beside();
     return 0;
 }

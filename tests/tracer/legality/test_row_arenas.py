@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -151,6 +151,15 @@ def test_what_is_not_read_is_nothing(made: tuple[list[int], list[int], dict[int,
     (here,), (there,) = flat.memory.rows.arenas, again.memory.rows.arenas
     one, other = flat.memory.bytes_of(here), again.memory.bytes_of(there)
     assert one is not None and other is not None and np.array_equal(one, other)
+
+
+def test_null_is_told_from_other_pointers_to_nothing() -> None:
+    pointers, checked = [ROWS, 0, 0x900000], replace(ONE, null_checked=True)
+    subject, memory = case(3), world(pointers, [4, 0, 0], {ROWS: np.arange(4, dtype=np.int32)})
+    for table, nothing in ((ONE, [0, 0]), (checked, [0, -1])):
+        flat = flatten_memory(FlatScope(subject.nest, (table,), memory, NAMES, single=False))
+        found = Evaluation(subject.nest, flat.memory, {**NAMES, **flat.lives}).at(subject.number, 0).data
+        assert found[0] > 0 and found[1:].tolist() == nothing
 
 
 def test_an_image_has_rows_at_their_distances() -> None:

@@ -92,6 +92,12 @@ def test_a_pointer_that_is_compared_with_another_one_leads_to_no_rows() -> None:
     assert not tables
 
 
+def test_null_is_number_0() -> None:
+    text, (table,) = flattened("%null = icmp eq ptr %p, null\n  %some = icmp ne ptr %p, null")
+    assert "  %null = icmp eq i64 %p.row, 0\n  %some = icmp ne i64 %p.row, 0\n" in text
+    assert table.null_checked and not flattened()[1][0].null_checked
+
+
 def test_fields_of_records_are_tables_of_their_own() -> None:
     more = END + "%q = getelementptr double, ptr %e, i64 %m\n  %w = load double, ptr %q"
     found = {(table.unit, table.loads) for table in flattened(more, "{ ptr, ptr }")[1]}
@@ -111,7 +117,8 @@ def test_tables_of_common_rows_are_one_that_counts_what_both_can() -> None:
     [
         "store ptr %p, ptr %out",
         "call void @keep(ptr %p)",
-        "%null = icmp eq ptr %p, null",
+        "%null = icmp ult ptr %p, null",
+        "%q = getelementptr i8, ptr %p, i64 4\n  %null = icmp eq ptr %q, null",
         "%other = icmp eq ptr %p, %x",
         "%bits = ptrtoint ptr %p to i64\n  %low = and i64 %bits, 63",
         "%either = select i1 true, ptr %p, ptr %x\n  %w = load i32, ptr %either",

@@ -112,6 +112,14 @@ def test_rows_are_numbered_as_they_are_named(made: tuple[World, list[list[int]]]
     assert inside == [(0, 0) if base in order else (base, size) for base, size in world.places]
 
 
+def test_null_is_told_from_other_pointers_to_nothing() -> None:
+    for checked, nothing in ((False, 0), (True, -1)):
+        world = World(ROOM, [(64, 64)], [START + 64, 0, 8])
+        tables = RowTables(support().library, world.places)
+        tables.arena([world.column(0, 8, 3)], 4, 16, 16, None, null_checked=checked)
+        assert world.copy.tolist() == [4, 0, nothing]
+
+
 ONE, OTHER = START + 64, START + 256
 OBJECTS = [(64, 64), (256, 64)]
 

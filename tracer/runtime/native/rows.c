@@ -197,8 +197,10 @@ int64_t tc_rows_lay_out(Arena *arena, int64_t first, int64_t step, const int64_t
     return at;
 }
 
-/* Writes the number of each row, in units, where the copies of a table have its pointers. */
-int64_t tc_rows_number(const RowTables *rows, const Column *columns, int32_t count, const Arena *arena, int64_t unit) {
+/* Writes the number of each row, in units, where the copies of a table have its pointers. `null_checked`: 0 is null
+   alone, then. */
+int64_t tc_rows_number(const RowTables *rows, const Column *columns, int32_t count, const Arena *arena, int64_t unit,
+                       int32_t null_checked) {
     int shift = unit & (unit - 1) ? -1 : __builtin_ctzll((uint64_t)unit);
     for (int32_t c = 0; c < count; c++)
         for (int64_t i = 0; i < columns[c].count; i++) {
@@ -208,7 +210,7 @@ int64_t tc_rows_number(const RowTables *rows, const Column *columns, int32_t cou
                 int64_t behind = (int64_t)(pointer_of(&columns[c], i) - arena->place[row]) + arena->start[row];
                 number = shift < 0 ? behind / unit : behind >> shift;
                 if (number * unit != behind) return ROWS_MIDDLE;
-            }
+            } else if (null_checked && pointer_of(&columns[c], i)) number = -1;
             memcpy(columns[c].copy + offset_of(&columns[c], i), &number, sizeof number);
         }
     return 0;
