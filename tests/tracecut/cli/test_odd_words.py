@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from ...waiting import HUNG
+from ..forked import forked
 
 COMMANDS = (
     *("optimize", "run", "methods", "partition", "trace", "info", "annotate", "graph"),
@@ -105,7 +106,7 @@ def test_any_command(command: str, place: Any, contents: Any) -> None:
     for words in ANYWHERE.values():
         if command == "machine" and words == ["--"]:
             continue  # the machine at hand
-        is_one_clear_line(place(command, *words), (1, 2))
+        is_one_clear_line(forked(place, command, *words), (1, 2))
     assert contents(place.folder) == before
 
 
@@ -113,7 +114,7 @@ def test_any_command(command: str, place: Any, contents: Any) -> None:
 def test_behind_a_source(command: str, place: Any, contents: Any) -> None:
     before = contents(place.folder)
     for words, message in BEHIND_A_SOURCE.values():
-        done = place(command, "program.c", *words)
+        done = forked(place, command, "program.c", *words)
         is_one_clear_line(done, (2,))
         assert message in done.err
     assert contents(place.folder) == before
@@ -123,7 +124,7 @@ def test_behind_a_source(command: str, place: Any, contents: Any) -> None:
 def test_one_command(case: str, place: Any, contents: Any) -> None:
     before = contents(place.folder)
     words, message = SINGLE[case]
-    done = place(*words)
+    done = forked(place, *words)
     is_one_clear_line(done, (1, 2))
     assert message in done.err, done
     assert contents(place.folder) == before
