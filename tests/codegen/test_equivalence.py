@@ -1,4 +1,7 @@
-"""Any order of the jobs, any layout, any number of threads: every loop of the catalogue does what it did."""
+"""Any order of the jobs, any layout, any number of threads: every loop of the catalogue does what it did.
+
+Each in two orders here; in more of them, and on more threads: `pytest -m long tests/codegen/test_equivalence.py`.
+"""
 
 from __future__ import annotations
 
@@ -40,10 +43,17 @@ REFUSED = re.compile(
 Catalogue = Callable[[str], dict[str, Inspected | str]]
 
 
+@pytest.mark.parametrize(
+    ("seeds", "threads"),
+    [((1,), (1, 3, 7)), pytest.param((2, 3), (1, 2, 3, 7), marks=pytest.mark.long)],
+    ids=["two orders", "three orders"],
+)
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_replays_agree_with_the_program(inspected: Catalogue, name: str, few_jobs_a_thread: None) -> None:
+def test_replays_agree_with_the_program(
+    inspected: Catalogue, name: str, seeds: tuple[int, ...], threads: tuple[int, ...], few_jobs_a_thread: None
+) -> None:
     items = apart(inspected(name))
-    seen = check_replays(load(items))
+    seen = check_replays(load(items), seeds, threads)
     assert {mark: found["wrong"] for mark, found in seen.items() if found["wrong"]} == {}
     assert seen.keys() == {item.mark for item in items}
     movable = [item for item in items if item.inspection.verdicts[item.region].movable]

@@ -1,6 +1,6 @@
-"""800 random kernels through the whole pipeline: no wrong answer, no crash, no unfounded verdict, few refusals.
+"""100 random kernels through the whole pipeline: no wrong answer, no crash, no unfounded verdict, few refusals.
 
-2,000 of them, and 20,000 others: `pytest -m long tests/fuzz`, or `python -m tests.fuzz --first 100 --seeds 200`.
+800 of them, 2,000, and 20,000 others: `pytest -m long tests/fuzz`, or `python -m tests.fuzz --first 100 --seeds 200`.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ RUN = "import runpy, sys; sys.path.append(sys.argv.pop(1)); runpy.run_module('te
 SHARE = 0.95  # accepted, of those that brute force accepts
 
 
-def test_two_hundred_kernels() -> None:
-    judged(tallies([0], seeds=2))
+def test_a_hundred_kernels() -> None:
+    judged(tallies([0], seeds=1))
 
 
 @pytest.mark.long
