@@ -32,6 +32,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The tests of the tracer before those of the command line, which run all of it.
+
+    A worker that has done its part takes over the last of another one's. What compiles for a minute is not there, or
+    both would do it at the same time.
+    """
+    items.sort(key=lambda item: item.nodeid.startswith("tests/tracecut/"))
+
+
 def pytest_collection_finish() -> None:
     """What is imported and collected stays: the garbage collector need not look through it again and again."""
     gc.collect()

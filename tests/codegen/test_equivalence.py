@@ -1,6 +1,6 @@
 """Any order of the jobs, any layout, any number of threads: every loop of the catalogue does what it did.
 
-Each in two orders here; in more of them, and on more threads: `pytest -m long tests/codegen/test_equivalence.py`.
+Each in two orders here; in more of them, and on other numbers of threads, by `pytest -m long` on this file.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def test_replays_see_every_way_of_sharing_jobs_out(inspected: Catalogue, few_job
     assert seen["repeats"]["threads"] == [1] and seen["repeats"]["waves"] > 1
 
 
-@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("threads", [pytest.param(1, marks=pytest.mark.long), 3])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_woven_programs_print_what_they_printed(
     program: Callable[[str], Program], inspected: Catalogue, name: str, threads: int, few_jobs_a_thread: None

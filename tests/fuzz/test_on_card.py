@@ -75,10 +75,8 @@ def test_two_thousand_programs_with_warps_that_take_turns(first: int, tmp_path: 
 
 def test_time_loops(tmp_path: Path) -> None:
     tally = time_loops.Tally()
-    for seed in (1001, 1002):
-        (tmp_path / str(seed)).mkdir()
-        time_loops.check(seed, 10, tmp_path / str(seed), tally)
-    assert tally.wrong == [] and tally.ran >= 18 and tally.launches > 300, tally
+    time_loops.check(1001, 10, tmp_path, tally)
+    assert tally.wrong == [] and tally.ran >= 9 and tally.launches > 150, tally
 
 
 @pytest.mark.parametrize("strict", [False, True])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import faulthandler
+import importlib
 import io
 import os
 import signal
@@ -14,14 +15,11 @@ from contextlib import ExitStack
 
 from tracecut.__main__ import main
 
-import tracecut.cli.graph
-import tracecut.cli.optimize
-import tracecut.cli.partition
-import tracecut.cli.spmv
-import tracecut.codegen.mining.cg
-import tracecut.tracer.depgraph.builder  # noqa: F401 (nearly all that the children would import)
-
 from .conftest import PROGRESS, Done, Shell
+
+IMPORTED = ("cli.graph", "cli.optimize", "cli.partition", "cli.spmv", "codegen.mining.cg", "tracer.depgraph.builder")
+for name in IMPORTED:  # nearly all that the children would import
+    importlib.import_module(f"tracecut.{name}")
 
 
 def forked(shell: Shell, *words: str) -> Done:
@@ -52,8 +50,8 @@ def _run(shell: Shell, words: Sequence[str], out: int, err: int) -> None:
             os.dup2(file, place)
         os.closerange(3, 1 << 12)
         sys.stdin, sys.stdout, sys.stderr = (
-            io.TextIOWrapper(open(place, mode, closefd=False), errors=errors, write_through=place == 2)
-            for place, (mode, errors) in enumerate((("rb", "strict"), ("wb", "strict"), ("wb", "backslashreplace")))
+            io.TextIOWrapper(io.FileIO(place, mode, closefd=False), errors=errors, write_through=True)
+            for place, (mode, errors) in enumerate((("r", "strict"), ("w", "strict"), ("w", "backslashreplace")))
         )
         os.chdir(shell.folder)
         os.environ.update(shell.environment)
