@@ -26,6 +26,7 @@ ACCEPTED = {
     "until_small": (2, 0, False),
     "copied_shifted": (1, 0, False),
     "copied_half": (1, 0, False),
+    "copied_only": (1, 0, False),
     "dumping": (1, 1, False),
     "hashing": (1, 1, False),
     "rewiring": (1, 1, False),
@@ -45,6 +46,7 @@ REFUSED = {
     "shrinking": "no loop in it",
     "staged_indices": "",
     "copied_apart": "carries a value",
+    "copied_twice": "copied from or to records that do not move along",
     "varying_copy": "touches an array of variable length",
 }
 

@@ -75,6 +75,16 @@ class Array:
         """Record that the pattern picks when its major is 0; not of fine ones."""
         return self.numbers[pattern]
 
+    def take_records(self, stride: int, origin: int) -> bool:
+        """Records of another array, of one that is copied as blocks alone; whether they fit into the object."""
+        self.stride, self.origin = stride, origin
+        fits = self.capacity[0] <= self.touched[0] and self.touched[1] <= self.capacity[1]
+        if fits:
+            self.why = ""
+        else:
+            self.stride = self.origin = 0
+        return fits
+
     @property
     def written(self) -> bool:
         return any(pattern.access.site.writes for pattern in self.patterns)

@@ -122,6 +122,7 @@ def find_facts(accesses: Accesses, regions: Sequence[int], movable: frozenset[in
     by_site: dict[str, list[Pattern]] = {}
     for pattern in home:
         by_site.setdefault(pattern.access.site.key, []).append(pattern)
+    _find_records_of_blocks(arrays, home, by_site)
     fields, frozen = _find_fields(accesses, regions, arrays, home, by_site)
     return Facts(accesses, regions, movable, inside, arrays, home, by_site, fields, frozenset(own), unrolled, frozen)
 
@@ -139,6 +140,25 @@ def block_ends(facts: Facts, key: str) -> tuple[Pattern, ...]:
     if any(len(patterns) != 1 or patterns[0].kind != RANGE for patterns in found):
         return ()
     return found[0][0], found[1][0]
+
+
+def _find_records_of_blocks(
+    arrays: Sequence[Array], home: Mapping[Pattern, int], by_site: Mapping[str, list[Pattern]]
+) -> None:
+    """Give arrays that are copied as blocks alone (`memcpy(old, u, …)`) the records of what is at the other end."""
+    ahead = [array for array in arrays if {pattern.kind for pattern in array.patterns} == {RANGE}]
+    found = True
+    while found:
+        found = False
+        for array in ahead:
+            records = set()
+            for pattern in array.patterns:
+                ends = by_site.get(other_end(pattern.access.site.key), [])
+                other = arrays[home[ends[0]]] if len(ends) == 1 and ends[0].kind == RANGE else array
+                if other.stride and ends[0].extent == pattern.extent:
+                    records.add((other.stride, (pattern.first - ends[0].first + other.origin) % other.stride))
+            if not array.stride and len(records) == 1:
+                found = array.take_records(*records.pop()) or found
 
 
 def inner_trip_loads(nest: Nest, region: int) -> list[Expr]:

@@ -125,6 +125,44 @@ SHAPE copied_apart(void) /* the copy is read in the order of memory */
     show("copied_apart", x, DATA);
 }
 
+SHAPE copied_only(void) /* what was before, and before that: nothing else is done with it here */
+{
+    GIVEN;
+    VALUES;
+    long *old = longs(DATA, 10), *older = longs(DATA + 2, 10);
+    for (int t = 0; t < STEPS; t++) {
+        memcpy(older + 1, old, DATA * sizeof *x);
+        memcpy(old, x, DATA * sizeof *x);
+        for (long j = 0; j < JOBS; j++) { // @copied_only
+            EDGES(x, r, w);
+        }
+        for (long i = 0; i < DATA; i++)
+            x[i] += r[i] & 7;
+    }
+    show("copied_only", x, DATA);
+    show("copied_only", old, DATA);
+    show("copied_only", older, DATA + 2);
+}
+
+SHAPE copied_twice(void) /* from records of 8 bytes and from pairs of them: neither is what it has */
+{
+    GIVEN;
+    VALUES;
+    long *old = longs(2 * DATA, 10), (*pair)[2] = malloc(DATA * sizeof *pair);
+    memcpy(pair, old, DATA * sizeof *pair);
+    for (int t = 0; t < STEPS; t++) {
+        memcpy(old, pair, DATA * sizeof *pair);
+        memcpy(old, x, DATA * sizeof *x);
+        for (long j = 0; j < JOBS; j++) { // @copied_twice
+            EDGES(x, r, w);
+        }
+        for (long i = 0; i < DATA; i++)
+            x[i] += r[i] & 7, pair[i][1] += x[i], pair[i][0] ^= x[i];
+    }
+    show("copied_twice", x, DATA);
+    show("copied_twice", old, 2 * DATA);
+}
+
 SHAPE copied_half(void) /* and this one ends in the middle */
 {
     GIVEN;
@@ -392,6 +430,8 @@ int main(int argc, char **argv)
     copied_shifted();
     copied_apart();
     copied_half();
+    copied_only();
+    copied_twice();
     dumping();
     hashing();
     rewiring();
