@@ -37,13 +37,15 @@ if TYPE_CHECKING:
 
 WIDTHS = {**dict.fromkeys(("order", "jobs", "lengths", "waves"), ctypes.c_int32), "bounds": ctypes.c_int64}
 WIDTHS |= dict.fromkeys(("used", "offsets"), ctypes.c_int64)
+MANY = 1 << 14  # objects of a program, of which a look at all of them costs as much as finding one
 
 
 class Objects:
     """The objects of the program that are alive in one entry of a scope. Each has a single `Entry`.
 
     Args:
-        stack: arrays on the stack that are live into the scope. tables: whether rows behind pointers are among them.
+        stack: arrays on the stack that are live into the scope. tables: all are looked at once, and then found one by
+            one; for rows behind pointers, and where there are many. Otherwise each look goes through all of them.
     """
 
     def __init__(
@@ -128,17 +130,19 @@ class SavedSchedule:
         lent = self.listed["lent"]
         stack = own_stack() if variables or lent else (0, 0)
         variables = variables_on(stack, variables)
-        known = Objects(self._library, self._names, variables) if lent else None
+        rows, lives = self.rows, named_numbers(self.listed["values"], raw)
+        many = rows is not None or self._library.tc_objects(None, None, 0) > MANY
+        known = Objects(self._library, self._names, variables, tables=many) if lent or rows is None else None
         for recipe, size in lent:  # each may lead to the next; most lead to no stack
             address = None if known is None else self.value(recipe, raw, known)
             if address is not None and stack[0] <= address < stack[1]:
                 variables = variables_on(stack, [*variables, (address, size)])
-                known = Objects(self._library, self._names, variables)
-        rows, lives = self.rows, named_numbers(self.listed["values"], raw)
+                known = Objects(self._library, self._names, variables, tables=many)
         if rows is None:
-            objects = Objects(self._library, self._names, variables)
+            assert known is not None
+            objects = known
         else:
-            objects, why = self._enter_rows(rows, raw, variables, native, threads)
+            objects, why = self._enter_rows(rows, raw, variables, native, threads, known)
             if why:
                 return objects, None, why
         recipes = self.listed["pointers"]
@@ -172,9 +176,15 @@ class SavedSchedule:
         )
 
     def _enter_rows(
-        self, rows: EnteredRows, raw: Sequence[int], variables: Sequence[tuple[int, int]], native: Native, threads: int
+        self,
+        rows: EnteredRows,
+        raw: Sequence[int],
+        variables: Sequence[tuple[int, int]],
+        native: Native,
+        threads: int,
+        known: Objects | None,
     ) -> tuple[Objects, str]:
-        """The objects of the program with those that stand for rows, or what differs."""
+        """The objects of the program with those that stand for rows, or what differs. `known`: if somebody looked."""
         seen = (ctypes.c_uint64.in_dll(self._library, "tc_generation").value, variables)
         recipes, pointers = self.listed["pointers"], list(rows.pointers)
 
@@ -186,7 +196,7 @@ class SavedSchedule:
             objects = self._kept[1]
             if rows.refreshed(leads(objects), native, threads=threads):
                 return objects, ""
-        objects = Objects(self._library, self._names, variables, tables=True)
+        objects = known or Objects(self._library, self._names, variables, tables=True)
         assert objects.tables is not None
         self._kept = None
         if why := rows.enter(objects.tables, leads(objects), native, threads=threads):

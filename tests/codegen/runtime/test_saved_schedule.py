@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tracecut.codegen.runtime.saved_schedule import Objects
+from tracecut.codegen.runtime.saved_schedule import MANY, Objects
 from tracecut.codegen.runtime.schedule_listing import first_look
 from tracecut.tracer.legality.evaluation.memory import HEAP
 from tracecut.tracer.legality.live_memory import apart
@@ -34,6 +34,8 @@ int main(int argc, char **argv) {
     mesh.inner->index = malloc(500 * sizeof(int));
     for (int i = 0; i < 500; i++) mesh.from[i] = i, mesh.inner->index[i] = i * 7 % 500;
     if (argc > 1 && argv[1][0] == 'b') mesh.inner->index += 4;
+    for (int i = argc > 2 ? atoi(argv[2]) : 0; i > 0; i--)
+        if (!malloc(24)) return 1;
     for (int step = 0; step < 3; step++)
         for (int i = 0; i < 400; i++) to[i] += mesh.from[mesh.inner->index[i]]; // @members
     int sum = 0;
@@ -96,14 +98,16 @@ def test_nothing_is_expected_of_pointers_that_a_scope_swaps(
     assert look["complete"] and look["codes"]
 
 
+@pytest.mark.parametrize("more", ["0", str(2 * MANY)])  # all objects are looked at for each pointer, or once
 @pytest.mark.parametrize(("mode", "used"), [("same", 1), ("behind", 0)])
-def test_pointers_that_lie_in_structures_are_followed(tmp_path: Path, mode: str, used: int) -> None:
+def test_pointers_that_lie_in_structures_are_followed(tmp_path: Path, mode: str, used: int, more: str) -> None:
     program = trace(MEMBERS, tmp_path, argv=["same"])
     item = program.inspect("members")
     made = woven([item], [item.schedule(item.random(0))])
     look = first_look(made[1][0], "woven-0.npz", tmp_path)
     assert look["complete"] and any(not isinstance(recipe, int) for recipe in look["pointers"])
-    ran, native = run_woven(program, made, argv=[mode]), run_woven(program, made, argv=[mode], enabled=False)
+    argv = [mode, more]
+    ran, native = run_woven(program, made, argv=argv), run_woven(program, made, argv=argv, enabled=False)
     assert (ran.code, ran.stdout) == (0, native.stdout)
     assert list(ran.used.values()) == [used], ran.stderr
     assert used or "lies elsewhere in its object" in ran.stderr
