@@ -29,6 +29,9 @@ class LiveObjects:
     def __init__(self, library: ctypes.CDLL, names: Sequence[str]) -> None:
         self._library = library
         self._library.tc_objects.restype = ctypes.c_size_t
+        self._generation = ctypes.c_uint64.in_dll(library, "tc_generation")
+        self._seen, self._room = -1, 1024
+        self._tables: dict[tuple[Object, ...], Table] = {}  # as long as nothing is allocated or given back
         self._globals = []
         if names:
             table = (ctypes.c_uint64 * (2 * len(names))).in_dll(library, "tc_globals")
@@ -39,20 +42,15 @@ class LiveObjects:
             ]
 
     def all(self, nests: Iterable[tuple[Nest, Lives]] = ()) -> Table:
-        """Every object that is alive now, the stack arrays of nests among them. O(objects log objects)."""
-        room = 1024
-        while True:
-            bases = np.zeros(room, np.uint64)
-            sizes = np.zeros(room, np.uint64)
-            count = self._library.tc_objects(
-                ctypes.c_void_p(bases.ctypes.data), ctypes.c_void_p(sizes.ctypes.data), ctypes.c_size_t(room)
-            )
-            if count <= room:
-                break
-            room = count + count // 4
-        nests, heap = list(nests), (bases[:count].view(np.int64), sizes[:count].view(np.int64))
+        """Every object that is alive now, the stack arrays of nests among them.
+
+        O(objects log objects); O(1) if they are those of the last time.
+        """
+        if self._generation.value != self._seen:
+            self._tables, self._seen = {}, self._generation.value
+        nests = list(nests)
         direct = stack_objects(nests, own_stack, lambda _: None)
-        known = self._together(heap, direct)
+        known = self._with(direct)
         if not any(nest.lent for nest, _ in nests):
             return known
         memory, stack = Memory(known, LiveBytes(known.bases, known.sizes, self._library)), own_stack()
@@ -62,16 +60,33 @@ class LiveObjects:
             return ctypes.string_at(address, POINTER) if on_stack else memory.read(address, POINTER)
 
         found = stack_objects(nests, lambda: stack, read)
-        return known if found == direct else self._together(heap, found)
+        return known if found == direct else self._with(found)
 
-    def _together(self, heap: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]], others: Sequence[Object]) -> Table:
-        named = [*self._globals, *others]
-        return apart(
-            np.concatenate([heap[0], np.array([item.base for item in named], np.int64)]),
-            np.concatenate([heap[1], np.array([item.size for item in named], np.int64)]),
-            np.concatenate([np.full(heap[0].size, HEAP, np.uint8), np.array([item.kind for item in named], np.uint8)]),
-            {item.base: item.name for item in named},
-        )
+    def _with(self, others: Sequence[Object]) -> Table:
+        """The objects of the program, and further ones."""
+        key = tuple(others)
+        if key not in self._tables:
+            bases, sizes = self._heap()
+            named = [*self._globals, *others]
+            self._tables[key] = apart(
+                np.concatenate([bases, np.array([item.base for item in named], np.int64)]),
+                np.concatenate([sizes, np.array([item.size for item in named], np.int64)]),
+                np.concatenate(
+                    [np.full(bases.size, HEAP, np.uint8), np.array([item.kind for item in named], np.uint8)]
+                ),
+                {item.base: item.name for item in named},
+            )
+        return self._tables[key]
+
+    def _heap(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Addresses and bytes of what the program has allocated."""
+        while True:
+            bases, sizes = np.zeros(self._room, np.uint64), np.zeros(self._room, np.uint64)
+            places = ctypes.c_void_p(bases.ctypes.data), ctypes.c_void_p(sizes.ctypes.data)
+            count = self._library.tc_objects(*places, ctypes.c_size_t(self._room))
+            if count <= self._room:
+                return bases[:count].view(np.int64), sizes[:count].view(np.int64)
+            self._room = count + count // 4
 
     def memory(self, nests: Iterable[tuple[Nest, Lives]] = ()) -> Memory:
         """All objects, readable where they are."""

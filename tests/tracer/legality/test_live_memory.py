@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ from tracecut.tracer.legality.evaluation.memory import (
     Object,
     Table,
 )
-from tracecut.tracer.legality.live_memory import apart, stack_objects
+from tracecut.tracer.legality.live_memory import LiveObjects, apart, stack_objects
 from tracecut.tracer.runtime.binding import support
 from tracecut.tracer.runtime.hook_slots import decode, named_numbers
 
@@ -297,3 +298,17 @@ def test_loaded_pointers_lead_to_variables_of_callers() -> None:
     assert found(memory | {7016: 1080}, {"%this": 1000}) == [(1000, 16)]  # more than the stack has
     assert found({1008: 7000}, {"%this": 1000}) == [(1000, 16)]
     assert found(memory, {"%this": 8000}) == found(memory, {}) == []
+
+
+def test_objects_are_listed_again_only_after_one_came_or_went() -> None:
+    library = support().library
+    library.tc_malloc.restype = ctypes.c_void_p
+    objects = LiveObjects(library, [])
+    before = objects.all()
+    assert objects.all() is before
+    base = library.tc_malloc(ctypes.c_size_t(40))
+    after = objects.all()
+    assert objects.all() is after
+    assert {(item.base, item.size) for item in after} - {(item.base, item.size) for item in before} == {(base, 40)}
+    library.tc_free(ctypes.c_void_p(base))
+    assert all(item.base != base for item in objects.all())
