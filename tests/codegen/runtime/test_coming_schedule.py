@@ -138,7 +138,9 @@ def test_the_program_does_not_wait_for_it(
     item: Inspected, made: Made, by: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def never(*_: object) -> Iterable[bytes]:
-        (item.program.folder / "inspector").write_text(str(os.getpid()))
+        part = item.program.folder / "inspector.part"
+        part.write_text(str(os.getpid()))
+        part.rename(item.program.folder / "inspector")  # it may end at any moment
         while True:
             time.sleep(1)
 
