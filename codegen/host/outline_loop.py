@@ -32,6 +32,7 @@ from tracecut.tracer.loops.live_ins import live_ins
 from tracecut.tracer.loops.phi_sources import entry_and_latch
 from tracecut.tracer.loops.updates.reductions import Uses
 
+from .index_tests import tests_in
 from .induction_values import Counters, Walker
 
 UNNUMBERED = frozenset({"ptr", "half", "bfloat", "float", "double", "x86_fp80", "fp128"})
@@ -127,6 +128,7 @@ class _Outliner:
         for name in self._plain_loads() - self.index_loads:
             self.closure |= roles(self.uses, name, self.loop.blocks, exits, pairs).forming
         self.bounds -= self._old_bounds()
+        self.bounds |= {id(made) for group in self.groups for made in tests_in(self.uses, self.loop, group)}
 
     def _plain_loads(self) -> set[str]:
         """Loads of whole numbers that share a base pointer with indices: what they read may be one of these.

@@ -18,11 +18,13 @@ from tracecut.tracer.legality.evaluation.memory import Memory
 from tracecut.tracer.loops.flatten_rows import ARENA
 from tracecut.tracer.loops.pointer_rotation import split
 from tracecut.tracer.loops.program import Analysis
+from tracecut.tracer.loops.updates.reductions import Uses
 from tracecut.tracer.runtime.binding import Native
 from tracecut.tracer.runtime.link import runtime_object, shared_library
 from tracecut.tracer.toolchain.clang import Flags, optimised_object
 
 from .compute_then_update import batched
+from .index_tests import with_tests
 from .outline_loop import outline
 from .vector_versions import add_versions
 
@@ -30,9 +32,15 @@ DISTANCES = ("icmp", "sub")  # of two pointers to rows: what comes out is no poi
 
 
 def outline_regions(
-    analysis: Analysis, nest: Nest, views: Mapping[int, Mapping[str, str]]
+    analysis: Analysis,
+    nest: Nest,
+    views: Mapping[int, Mapping[str, str]],
+    numbers: Mapping[int, Mapping[str, tuple[int, int]]] | None = None,
 ) -> tuple[dict[int, list[Group]], dict[int, Outlined]]:
-    """Groups and range function of each region. `views`: region → site key → new or old numbers.
+    """Groups and range function of each region.
+
+    `views`: region → site key → new or old numbers. `numbers`: region → load → those that it may read new ones of
+    (`renumbered`); without them every comparison is made by old numbers.
 
     Raises UnsupportedError if a region cannot be outlined.
     """
@@ -42,6 +50,7 @@ def outline_regions(
         function = analysis.view_of(region)
         loop = function.loops[region]
         groups[region] = group_sites(function, nest, loop, view)
+        groups[region] = with_tests(Uses(function), loop, groups[region], (numbers or {}).get(region, {}))
         outlined[region] = outline(function, nest, loop, f"tc.loop.{region}", groups[region])
         if ARENA in outlined[region].text:
             _replace_arenas(outlined[region])

@@ -101,6 +101,7 @@ def inspect_again(host: Host, file: ScopeFile, numbers: Mapping[str, int | float
     from tracecut.codegen.schedule.guards.make_guard import make_guard
     from tracecut.codegen.schedule.inspector.build_schedule import build_schedule, views_of
     from tracecut.codegen.schedule.inspector.inspect_scope import inspect_scope
+    from tracecut.codegen.schedule.plan.index_values import renumbered
     from tracecut.tracer.legality.row_checks import used_parts
 
     region = int(file.options["region"])
@@ -120,8 +121,10 @@ def inspect_again(host: Host, file: ScopeFile, numbers: Mapping[str, int | float
             raise UnsupportedError(verdict.reason)
     groups = {loop: list(file.outlined[loop].groups) for loop in file.regions}
     for loop in file.regions:
-        views = views_of(found.plan, loop)
+        views, numbers = views_of(found.plan, loop), renumbered(found.plan, loop)
         for group in groups[loop]:
+            if not all(test.same_in(*numbers.get(test.load, (0, 0))) for test in group.tests):
+                raise UnsupportedError("an index is compared with a number that it may have now")
             if any(views.get(key, group.view) != group.view for key in group.sites):
                 raise UnsupportedError("an array that moved before has to stay now")
     variant = file.options.get("variant")

@@ -5,7 +5,7 @@ What is read is checked as far as kinds and sizes go; whether it is sound is up 
 
 from __future__ import annotations
 
-from tracecut.codegen.schedule.plan.range_function import Group, Outlined, Reduction, Slot
+from tracecut.codegen.schedule.plan.range_function import Group, IndexTest, Outlined, Reduction, Slot
 from tracecut.tracer.runtime.binding import TYPES
 
 from . import schedule as sc
@@ -20,7 +20,7 @@ def outlined_out(found: Outlined) -> dict[str, Any]:
     return {
         "name": found.name,
         "slots": [[slot.kind, slot.name, slot.type, slot.group] for slot in found.slots],
-        "groups": [[group.id, group.root, list(group.sites), group.view] for group in found.groups],
+        "groups": [_group_out(group) for group in found.groups],
         "reductions": [[item.phi, item.type, item.operator, item.slot, item.out] for item in found.reductions],
     }
 
@@ -30,12 +30,22 @@ def outlined_in(data: Mapping[str, Any]) -> Outlined:
         str(data["name"]),
         None,
         tuple(Slot(str(kind), str(name), str(type), whole(group)) for kind, name, type, group in data["slots"]),
-        tuple(Group(whole(n), str(root), tuple(map(str, sites)), str(view)) for n, root, sites, view in data["groups"]),
+        tuple(_group_in(*group) for group in data["groups"]),
         tuple(Reduction(str(p), str(t), str(o), whole(slot), whole(out)) for p, t, o, slot, out in data["reductions"]),
     )
     if any(not 0 <= item.slot < len(found.slots) for item in found.reductions):
         raise ValueError("a reduction starts in a slot that does not exist")
     return found
+
+
+def _group_out(group: Group) -> list[Any]:
+    tests = [[test.load, test.predicate, test.constant] for test in group.tests]
+    return [group.id, group.root, list(group.sites), group.view, tests]
+
+
+def _group_in(number: Any, root: Any, sites: Any, view: Any, tests: Any) -> Group:
+    asked = (IndexTest(str(load), str(predicate), whole(constant)) for load, predicate, constant in tests)
+    return Group(whole(number), str(root), tuple(map(str, sites)), str(view), tuple(asked))
 
 
 def schedule_out(schedule: sc.Schedule) -> dict[str, Any]:

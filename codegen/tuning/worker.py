@@ -22,6 +22,7 @@ from tracecut.codegen.schedule.graph.scope_graph import ScopeGraph, graph_size, 
 from tracecut.codegen.schedule.guards.make_guard import make_guard
 from tracecut.codegen.schedule.inspector.build_schedule import views_of
 from tracecut.codegen.schedule.inspector.inspect_scope import Inspection, TooLargeError
+from tracecut.codegen.schedule.plan.index_values import renumbered
 from tracecut.ir.llvm.module_json import function_out, module_in
 from tracecut.ir.machine.machine import Machine
 from tracecut.support import dataclass_json, memory_amounts, memory_budget
@@ -185,10 +186,9 @@ class Worker:
         self._done("graph")
         common = 1e3 * (time.perf_counter() - start + self.timings["legality"])
         self._stage("compiling the job")
-        views = {region: views_of(inspection.plan, region) for region in inspection.plan.uses}
-        analysis = self.captured.analysis
-        nest = inspection.accesses.nest
-        groups, outlined = outline_regions(analysis, nest, views)
+        plan, analysis, nest = inspection.plan, self.captured.analysis, inspection.accesses.nest
+        views = {region: views_of(plan, region) for region in plan.uses}
+        groups, outlined = outline_regions(analysis, nest, views, {loop: renumbered(plan, loop) for loop in views})
         if rounds_freely(outlined[self.region].text):
             self.result["relaxed"] = True
             if spec["exact"]:

@@ -24,6 +24,7 @@ from tracecut.codegen.schedule.graph.scope_graph import ScopeGraph, scope_graph
 from tracecut.codegen.schedule.guards.make_guard import make_guard
 from tracecut.codegen.schedule.inspector.build_schedule import build_schedule, views_of
 from tracecut.codegen.schedule.inspector.inspect_scope import Inspection
+from tracecut.codegen.schedule.plan.index_values import renumbered
 from tracecut.codegen.schedule.plan.range_function import Group, Outlined
 from tracecut.codegen.schedule.reduce_modes import FAST
 from tracecut.codegen.schedule.schedule import Guard, Schedule
@@ -188,7 +189,8 @@ class Inspected:
     @cached_property
     def cut_out(self) -> tuple[dict[int, list[Group]], dict[int, Outlined]]:
         """Groups and range function of each region of the scope."""
-        return outline_regions(self.captured.analysis, self.inspection.accesses.nest, self.views)
+        numbers = {region: renumbered(self.inspection.plan, region) for region in self.views}
+        return outline_regions(self.captured.analysis, self.inspection.accesses.nest, self.views, numbers)
 
     @property
     def modes(self) -> dict[str, str]:

@@ -68,6 +68,8 @@ MOVED = [
     ),
     ("ended", "ended_nodes", {"4800": "moved", "tc.rows0+16": "segment", "1600": "moved"}),
     ("ended", "ended_count", {"4800": "moved", "tc.rows0+16": "segment", "1600": "moved", "2400": "moved"}),
+    ("ended", "ended_zero", {"4800": "moved", "tc.rows1+16": "segment", "1600": "moved", "2400": "direct"}),
+    ("ended", "ended_halves", {"4800": "moved", "tc.rows0+16": "segment", "1600": "moved"}),
     ("ended", "ended_missing", {"4800": "moved", "tc.rows1+16": "plain", "1600": "moved"}),
     ("ended", "ended_nothing", {"4800": "moved", "2400": "direct", "tc.rows1+16": "plain", "1600": "moved"}),
     ("ended", "ended_late", {"2400": "offsets", "4800": "moved", "9280": "segment", "1600": "moved"}),
@@ -109,6 +111,26 @@ def test_what_moves(inspected: Catalogue, name: str, mark: str, modes: dict[str,
     copied = "rows behind pointers are read from a copy"
     assert (item.modes, {name: why for name, why in item.kept.items() if why != copied}) == (modes, {})
     assert item.scope != item.region  # the layout holds for all sweeps
+
+
+@pytest.mark.parametrize(
+    ("mark", "tests", "old"),
+    [
+        ("ended", {("sgt", -1)}, True),  # numbers that are added up
+        ("ended_count", {("sgt", -1)}, False),
+        ("ended_zero", {("eq", 0)}, False),
+        ("ended_halves", {("sgt", -1)}, True),
+    ],
+)
+def test_ends_are_looked_for_in_what_is_followed(
+    inspected: Catalogue, mark: str, tests: set[tuple[str, int]], old: bool
+) -> None:
+    """Not in another copy, with the old numbers; that one is there where they are asked for."""
+    item = loop(inspected, "ended", mark)
+    groups, outlined = item.cut_out
+    found = {(test.predicate, test.constant) for group in groups[item.region] for test in group.tests}
+    read = any(slot.kind == "data-base" for slot in outlined[item.region].slots)
+    assert (found, read) == (tests, old)
 
 
 def test_how_far_rows_are_from_each_other_is_not_asked(inspected: Catalogue) -> None:

@@ -2,8 +2,9 @@
 
 It shares no code with the scheduler and trusts nothing: each job once, orders that are permutations and respect
 their cuts, arrays that lie in their objects without overlap, indices that follow the data they point to
-(`numbering.py`, `own_indices.py`), other loops that take one record at a time (`walks.py`), copies that hold what is
-read from them (`copies.py`), blocks that write no common data while they may run concurrently (`races.py`).
+(`numbering.py`, `own_indices.py`) and compare as before (`index_tests.py`), other loops that take one record at a time
+(`walks.py`), copies that hold what is read from them (`copies.py`), blocks that write no common data while they may run
+concurrently (`races.py`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from tracecut.tracer.legality.accesses import Accesses
 from tracecut.tracer.legality.evaluation.memory import Object
 
 from .copies import check_copies
+from .index_tests import check_index_tests
 from .numbering import check_numbers
 from .own_indices import check_own_indices
 from .walks import check_walks
@@ -79,6 +81,7 @@ def check_schedule(
                 raise ScheduleError(f"region {region.region} runs {region.jobs.size} jobs, it has others")
             code = (groups or {}).get(region.region, ())
             check_numbers(schedule, region, objects, accesses, code)
+            check_index_tests(schedule, region, code)
             check_copies(schedule, region, objects, accesses, code)
             check_threads(region, objects, accesses, code)
 

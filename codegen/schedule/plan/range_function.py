@@ -13,6 +13,30 @@ NEW, OLD = "new", "old"  # numbers of the data
 
 
 @dataclass(frozen=True)
+class IndexTest:
+    """A comparison of a loaded index with a constant (`list[k] >= 0`, where a list ends), made by its new number.
+
+    Attributes:
+        load: name of the load. predicate: of `icmp`. constant: signed; the index is on the left.
+    """
+
+    load: str
+    predicate: str
+    constant: int
+
+    def same_in(self, low: int, high: int) -> bool:
+        """Whether all numbers in [low, high) come out alike: then the new number does what the old one would."""
+        if high - low < 2:
+            return True
+        if self.predicate[0] == "u" and (low < 0 or self.constant < 0):
+            return False
+        if self.predicate in ("eq", "ne"):
+            return not low <= self.constant < high
+        bound = self.constant + (self.predicate[1:] in ("le", "gt"))  # the first number on the other side
+        return bound <= low or bound >= high
+
+
+@dataclass(frozen=True)
 class Group:
     """Accesses that share a base pointer and a way to index.
 
@@ -21,12 +45,14 @@ class Group:
             vary; empty when there is no single one (a select between arrays, rows of pointers), and the program's own
             pointers stay.
         view: NEW or OLD numbers form the address; NEW with a number for further arrays in one object.
+        tests: comparisons of what its loads read that are made by new numbers.
     """
 
     id: int
     root: str
     sites: tuple[str, ...]
     view: str = NEW
+    tests: tuple[IndexTest, ...] = ()
 
 
 @dataclass(frozen=True)

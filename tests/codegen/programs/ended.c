@@ -114,6 +114,43 @@ SHAPE ended_count(void) /* how many there were */
     show_ints("ended_count", count, JOBS);
 }
 
+SHAPE ended_zero(void) /* counted from 1 */
+{
+    int **row = rows_ended(), *own = ints(JOBS, 9);
+    long *x = longs(DATA, 100), *y = longs(JOBS, 9);
+    for (int i = 0; i < JOBS; i++)
+        for (int k = 0, last = 0; !last; k++)
+            last = row[i][k] < 0, row[i][k]++;
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int i = 0; i < JOBS; i++) { // @ended_zero
+            long s = own[i];
+            for (const int *p = row[i]; *p; p++)
+                s = s + x[*p - 1];
+            y[i] = s;
+        }
+        for (int v = 0; v < DATA; v++)
+            x[v] += y[v] & 3;
+    }
+    show("ended_zero", y, JOBS);
+}
+
+SHAPE ended_halves(void) /* which half an index is of says the old number alone */
+{
+    int **row = rows_ended();
+    long *x = longs(DATA, 100), *y = longs(JOBS, 9);
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int i = 0; i < JOBS; i++) { // @ended_halves
+            long s = 0;
+            for (const int *p = row[i]; *p >= 0; p++)
+                s += *p < DATA / 2 ? x[*p] : -x[*p];
+            y[i] = s;
+        }
+        for (int v = 0; v < DATA; v++)
+            x[v] += y[v] & 3;
+    }
+    show("ended_halves", y, JOBS);
+}
+
 SHAPE ended_missing(void) /* some have no list, and some an empty one */
 {
     int **row = rows_ended(), *kind = ints(JOBS, 7);
@@ -312,6 +349,6 @@ SHAPE ended_and_not(void) /* lists that end by what stands in them, and rows bet
 int main(void)
 {
     ended(), ended_sometimes(), ended_nodes(), ended_late(), ended_twice(), rows_twice(), ended_count(), ended_where(), ended_values();
-    ended_and_not(), ended_missing(), ended_nothing(), ended_beside();
+    ended_and_not(), ended_missing(), ended_nothing(), ended_beside(), ended_zero(), ended_halves();
     return 0;
 }

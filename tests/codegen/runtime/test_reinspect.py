@@ -11,7 +11,7 @@ from tracecut.codegen.runtime.inspection_gain import expected_gain, expected_swe
 from tracecut.codegen.runtime.reinspect import Reinspector
 from tracecut.codegen.runtime.schedule_file import ScopeFile
 
-from ..harness import Inspected, Program
+from ..harness import Inspected, Program, trace
 from ..woven_programs import Ran, run_woven, woven
 
 JOBS, SWEEPS = 600, 3
@@ -85,6 +85,37 @@ def test_the_traced_input_is_not_inspected_again(
     ran = run_woven(program("guards"), made, argv=["same"], inspect=never)
     assert (ran.code, ran.stderr, ran.stdout) == (0, "", program("guards").native_output)
     assert ran.report["regions"][str(update.region)]["calls"] == SWEEPS
+
+
+HALVES = """
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv) {
+    int from = argc > 1 ? atoi(argv[1]) : 0, *list = malloc(600 * sizeof *list), sum = 0;
+    long *x = malloc(1000 * sizeof *x), *y = calloc(600, sizeof *y);
+    for (int v = 0; v < 1000; v++) x[v] = v * v % 91;
+    for (int i = 0; i < 600; i++) list[i] = from + i * 7 % 400;
+    for (int step = 0; step < 3; step++)
+        for (int i = 0; i < 600; i++) y[i] += list[i] < 500 ? x[list[i]] : -x[list[i]]; // @halves
+    for (int i = 0; i < 600; i++) sum += y[i] * (i % 11);
+    printf("%d\\n", sum);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize(("start", "why"), [(90, ""), (300, "an index is compared with a number that it may have now")])
+def test_code_that_compares_new_numbers_is_for_numbers_on_one_side(tmp_path: Path, start: int, why: str) -> None:
+    program = trace(HALVES, tmp_path, argv=["0"])
+    item = program.inspect("halves")
+    assert any(group.tests for group in item.cut_out[0][item.region])
+    library, scopes, names = woven([item], [item.schedule(item.random(0))])
+    made = library, [replace(file, costs=FREE) for file in scopes], names
+    ran = run_woven(program, made, argv=[str(start)], inspect=Reinspector())
+    native = run_woven(program, made, argv=[str(start)], enabled=False)
+    assert (ran.code, ran.stdout) == (0, native.stdout)
+    assert why in ran.stderr and ("cannot be inspected anew" in ran.stderr) == bool(why), ran.stderr
+    assert ran.report["regions"][str(item.region)]["calls"] == (0 if why else 2)
 
 
 def test_an_inspection_that_fails_leaves_the_original(
