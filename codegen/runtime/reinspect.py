@@ -121,9 +121,9 @@ def inspect_again(host: Host, file: ScopeFile, numbers: Mapping[str, int | float
             raise UnsupportedError(verdict.reason)
     groups = {loop: list(file.outlined[loop].groups) for loop in file.regions}
     for loop in file.regions:
-        views, numbers = views_of(found.plan, loop), renumbered(found.plan, loop)
+        views, fresh = views_of(found.plan, loop), renumbered(found.plan, loop)
         for group in groups[loop]:
-            if not all(test.same_in(*numbers.get(test.load, (0, 0))) for test in group.tests):
+            if not all(test.same_in(*fresh.get(test.load, (0, 0))) for test in group.tests):
                 raise UnsupportedError("an index is compared with a number that it may have now")
             if any(views.get(key, group.view) != group.view for key in group.sites):
                 raise UnsupportedError("an array that moved before has to stay now")
