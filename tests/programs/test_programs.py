@@ -92,8 +92,7 @@ STAYS = {
 
 # Programs that compute with indices, or with other whole numbers that may be some: those are read with old numbers.
 COMPUTES = frozenset(
-    "cell_list fem_assembly jacobi_arrays links_pairs lists_ended nodes_ended nodes_near observers rows_allocated "
-    "rows_counted rows_ended rows_growing trust_region".split()
+    "cell_list fem_assembly links_pairs nodes_near observers rows_allocated rows_counted rows_growing".split()
 )
 
 
