@@ -137,8 +137,8 @@ class RowTables:
                 arena, *numbers[:2], ctypes.c_void_p(sizes[0]), ctypes.c_int64(sizes[1])
             )
             _checked(size)
-            only = ctypes.c_int32(null_checked)
-            _checked(self._library.tc_rows_number(self._handle, given, count, arena, numbers[2], only))
+            asked = ctypes.c_int32(null_checked)
+            _checked(self._library.tc_rows_number(self._handle, given, count, arena, numbers[2], asked))
         except BaseException:
             self._library.tc_rows_forget(arena)
             raise

@@ -116,8 +116,8 @@ class EnteredRows:
         columns = [self._column(column, leads[column["pointer"]]) for column in item["columns"]]
         step = math.lcm(16, item["unit"])
         used = None if item["used"] is None else self._array(item["used"])
-        first, only = ROOM // 16 * step, item["null_checked"]
-        rows = tables.arena(columns, item["unit"], first, step, used, null_checked=only)
+        first, null_checked = ROOM // 16 * step, item["null_checked"]
+        rows = tables.arena(columns, item["unit"], first, step, used, null_checked=null_checked)
         arena = self._room(item["arena"], rows.size)
         native.gather(arena.address, rows.places, rows.parts, rows.starts, threads=threads)
         self.arenas[item["arena"]] = Entry(arena.address, rows.size)
