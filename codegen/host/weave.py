@@ -16,8 +16,8 @@ The original loop is unchanged: it runs whenever the executor declines.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from tracecut.ir.llvm import Block, Function, Instruction, Module
 from tracecut.ir.llvm.control_flow import Loop
@@ -31,6 +31,7 @@ from tracecut.tracer.loops.phi_sources import entry_and_latch
 from tracecut.tracer.loops.scalar_evolution import ScalarView
 
 from .induction_values import affine
+from .lookups import Places, add_lookups
 from .target import HostTarget, RegionCode, check_loop, check_slots
 
 DECLARATIONS = (
@@ -48,7 +49,8 @@ DECLARATIONS = (
 class WovenScope:
     """A layout scope to weave in: the loop, the values that are passed to the executor at its entry, and its exits.
 
-    `calls`: keys of the sites that fill or copy blocks of bytes, which the host may do elsewhere.
+    `calls`: keys of the sites that fill or copy blocks of bytes, which the host may do elsewhere. lookups: accesses
+    that look their records up.
     """
 
     number: int
@@ -57,6 +59,7 @@ class WovenScope:
     values: tuple[tuple[str, str], ...]
     exits: tuple[Exit, ...] = ()
     calls: tuple[str, ...] = ()
+    lookups: Places = field(default_factory=dict)
 
 
 def weave(module: Module, regions: list[RegionCode], scopes: list[WovenScope]) -> None:
@@ -74,6 +77,7 @@ def weave(module: Module, regions: list[RegionCode], scopes: list[WovenScope]) -
     for scope in scopes:  # before anything has another place
         for key in scope.calls:
             _weave_call(scope, key, blocks[scope.view.function.name])
+    add_lookups(module, _together(scope.lookups for scope in scopes))
     for scope in scopes:  # first, so that entering a scope comes before its first region
         name = scope.view.function.name
         _weave_scope(scope, functions[name], blocks[name])
@@ -96,6 +100,15 @@ def _weave_scope(scope: WovenScope, function: Function, blocks: Mapping[str, Blo
     for item in scope.exits:
         call = Instruction(f"call void @tc_scope_pause(i32 {scope.number}, i32 {int(item.final)})")
         at_start(blocks[item.block], [call])
+
+
+def _together(found: Iterable[Places]) -> Places:
+    """Lookups of several scopes; an access may be in more than one."""
+    places: Places = {}
+    for each in found:
+        for at, asked in each.items():
+            places.setdefault(at, []).extend(asked)
+    return places
 
 
 def is_block_call(made: Instruction) -> bool:

@@ -68,6 +68,8 @@ def make_card_scope(
     """
     if any(table.written for table in hooks.tables):
         raise UnsupportedError("it writes rows behind pointers, which a card has copies of")
+    if source.inspection.plan.lookups:
+        raise UnsupportedError("loops beside it look up where records are, and a card has no code beside its kernels")
     compiled = cache(compiled)  # the same loop in the program's order has the same text, whatever it is for
     made = make_device_scope(source, kernel, compiled)
     anyhow = None if hooks.tables else make_for_any_indices(source, kernel, made, compiled)

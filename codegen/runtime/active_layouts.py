@@ -7,6 +7,7 @@ import os
 
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.runtime.binding import Native
+from tracecut.tracer.runtime.lookup_table import LookupTable
 
 from .executor import Executor
 
@@ -41,6 +42,7 @@ class ActiveLayouts:
     """
 
     def __init__(self, library: ctypes.CDLL, tables: Tables, cpus: Sequence[int]) -> None:
+        self.library = library
         self.native = Native(library)
         self.tables = tables
         self.cpus = list(cpus) or [0]
@@ -73,7 +75,9 @@ class ActiveLayouts:
         self.start()
         self._require_cpus()
         if executor is None:
-            executor = Executor(self.native, schedule, bases, codes, homes=homes, threads=self.threads)
+            count = len(schedule.lookups)
+            lookups = LookupTable(self.library, schedule.scope, count) if count else None
+            executor = Executor(self.native, schedule, bases, codes, homes=homes, threads=self.threads, lookups=lookups)
         else:
             executor.rebind(bases, codes, homes)
         self.written[executor] = written

@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 
 from tracecut.codegen.schedule.guards.recipes import signed
 from tracecut.codegen.schedule.plan.range_function import Outlined
-from tracecut.codegen.schedule.schedule import Blocks, Copy, Move, RegionSchedule, Renumbering, Schedule, Starts
+from tracecut.codegen.schedule.schedule import Blocks, Copy, Lookup, Move, RegionSchedule, Renumbering, Schedule, Starts
 from tracecut.support.errors import ScheduleError
 from tracecut.tracer.runtime.binding import MAX_REDUCTIONS, MAX_SLOTS, OPERATORS, TYPES, Native, Plan
 from tracecut.tracer.runtime.buffers import Block
 from tracecut.tracer.runtime.fingerprint_key import Secret
+from tracecut.tracer.runtime.lookup_table import NOWHERE, LookupTable
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,7 @@ class Executor:
         codes: region → its code.
         homes: where the program's own pointers lead, for objects that are read in another place (`Rows`).
         threads: how many the regions and copies may take, of those that the support has.
+        lookups: the table of the schedule's lookups; None where the program's other loops do not run.
     """
 
     def __init__(
@@ -82,6 +84,7 @@ class Executor:
         *,
         homes: Sequence[int] | None = None,
         threads: int = 1,
+        lookups: LookupTable | None = None,
     ) -> None:
         self.native = native
         self.schedule = schedule
@@ -89,6 +92,7 @@ class Executor:
         self.homes = list(bases if homes is None else homes)
         self.codes = dict(codes)
         self.threads = threads
+        self.lookups = lookups
         self.active = False
         self._buffers: dict[tuple[int, int], _Buffer] = {}
         self._orders = [Block.of(space.order, "i4") for space in schedule.spaces]
@@ -121,9 +125,25 @@ class Executor:
             self._room = Block.room(size, 1)
         if not self._locals:
             self._locals = [self.order_of(move) for move in self.schedule.moves]
+        if self.lookups is not None:
+            self.lookups.prepare([self._moved(lookup) for lookup in self.schedule.lookups])
         self._permute(back=False)  # from here on nothing allocates memory, also on leaving, so nothing can fail
+        if self.lookups is not None:
+            self.lookups.put()
         self.active = True
         self._move_pages()
+
+    def _moved(self, lookup: Lookup) -> tuple[int, int, int, int]:
+        """Where the records of an array are, as `LookupTable` has it."""
+        if lookup.move < 0:
+            return NOWHERE
+        move = self.schedule.moves[lookup.move]
+        first = move.first - move.shift - self.schedule.spaces[move.space].low  # datum of its first record
+        base = self.bases[move.object] + move.origin + move.stride * move.first
+        if base % lookup.align:
+            raise ScheduleError(f"an array whose records are looked up begins at no multiple of {lookup.align} bytes")
+        new = self._ranks[move.space].address + 4 * first
+        return base, move.stride * move.count, new, base - move.stride * first
 
     def _move_pages(self) -> None:
         """What was permuted in place lies where the program first touched it: let it lie near its threads.
@@ -136,6 +156,8 @@ class Executor:
 
     def leave(self) -> None:
         """Restore every array to the original order."""
+        if self.lookups is not None:
+            self.lookups.clear()
         self._permute(back=True)
         self.active = False
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tracecut.codegen.schedule.schedule import Schedule
+from tracecut.codegen.schedule.schedule import Lookup, Schedule
 from tracecut.support.errors import UnsupportedError
 from tracecut.support.process.beside import IDLE
 from tracecut.tracer.legality.evaluation.memory import Memory
@@ -113,6 +113,7 @@ def inspect_again(host: Host, file: ScopeFile, numbers: Mapping[str, int | float
         renumber=bool(file.options["renumber"]),
         exact=bool(file.options.get("exact")),
         region=region,
+        look_up=bool(file.schedule.lookups),
     )
     if set(found.plan.uses) != set(file.regions):
         raise UnsupportedError("other loops can be rescheduled now")
@@ -146,6 +147,24 @@ def inspect_again(host: Host, file: ScopeFile, numbers: Mapping[str, int | float
         reduce=str(file.options["reduce"]),
         remark="inspected in the running program",
     )
+    schedule = replace(schedule, lookups=in_the_places_of(schedule.lookups, file.schedule.lookups))
     schedule.meta.update(used_rows=used, columns=saved_columns(found.accesses, file.tables))
     check_schedule(schedule, objects, found.accesses, groups, found.plan.movable)
     return schedule
+
+
+def in_the_places_of(found: Sequence[Lookup], known: Sequence[Lookup]) -> tuple[Lookup, ...]:
+    """Lookups of a new schedule in the places of those that the code was made with.
+
+    Raises UnsupportedError where the code does not look up what has to be.
+    """
+    places = {place: Lookup(item.sites, -1, item.stride, item.align) for place, item in enumerate(known)}
+    free = list(places)
+    for item in found:
+        fits = [p for p in free if {*item.sites} <= {*known[p].sites} and item.stride == known[p].stride]
+        if not fits:
+            raise UnsupportedError("the code beside its loops would have to look up other records now")
+        place = min(fits, key=lambda p: len(known[p].sites))
+        free.remove(place)
+        places[place] = Lookup(known[place].sites, item.move, item.stride, item.align)
+    return tuple(places.values())

@@ -206,6 +206,21 @@ class Private:
     high: tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class Lookup:
+    """Accesses beside the regions that look up where the order has put each record of a moved array.
+
+    Attributes:
+        sites: their keys. move: the array, −1: none of those that move now.
+        stride: bytes of its records. align: what the record's first byte, and their size, are a multiple of.
+    """
+
+    sites: tuple[str, ...]
+    move: int
+    stride: int
+    align: int
+
+
 @dataclass(frozen=True, eq=False)
 class Schedule:
     """Everything that one layout scope needs at run time.
@@ -213,6 +228,7 @@ class Schedule:
     Attributes:
         scope: loop id; the region itself when no larger scope was found.
         method: the order it was made with. `remark`: why it looks as it does.
+        lookups: what the code beside the regions looks up, by its places in the table that this code reads.
     """
 
     scope: int
@@ -222,6 +238,7 @@ class Schedule:
     guard: Guard
     method: str
     remark: str = ""
+    lookups: tuple[Lookup, ...] = ()
     meta: dict[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:

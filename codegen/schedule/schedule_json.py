@@ -68,6 +68,7 @@ def schedule_out(schedule: sc.Schedule) -> dict[str, Any]:
             for region in schedule.regions
         ],
         "guard": guard_out(guard),
+        "lookups": [_fields_out(item) for item in schedule.lookups],
     }
 
 
@@ -108,7 +109,13 @@ def schedule_in(data: Mapping[str, Any], arrays: Mapping[str, Any]) -> sc.Schedu
         guard_in(data["guard"]),
         str(data["method"]),
         str(data["remark"]),
+        tuple(_lookup_in(item) for item in data["lookups"]),
     )
+
+
+def _lookup_in(data: Mapping[str, Any]) -> sc.Lookup:
+    numbers = {name: whole(data[name]) for name in ("move", "stride", "align")}
+    return sc.Lookup(tuple(map(str, data["sites"])), **numbers)
 
 
 def _region_in(data: Mapping[str, Any], arrays: Mapping[str, Any]) -> sc.RegionSchedule:

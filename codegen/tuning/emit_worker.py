@@ -38,6 +38,8 @@ from .worker import Worker
 class EmitWorker(Worker):
     """One region: from its capture to a kernel."""
 
+    looks_up = False  # a card has no code beside its kernels
+
     def source_of(self, inspection: Inspection) -> Source:
         """What kernels of the region are made of."""
         graph = scope_graph(inspection.plan)

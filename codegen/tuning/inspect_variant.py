@@ -60,6 +60,7 @@ class Wanted:
     renumber: bool
     exact: bool
     limit: int | None
+    look_up: bool = True
 
 
 def inspect_variant(found: Captured, scope: int, exits: tuple[str, ...], wanted: Wanted) -> tuple[Captured, Inspection]:
@@ -180,4 +181,5 @@ def _inspect(
         exact=wanted.exact,
         region=found.region,
         limit=wanted.limit,
+        look_up=wanted.look_up,
     )

@@ -57,6 +57,8 @@ PIN, VERTEX = 72, 96  # bytes of a graph, of orders of it that are compared, and
 class Worker:
     """One region: from its capture to a schedule."""
 
+    looks_up = True  # code beside the regions may look up where records are
+
     def __init__(self, spec: dict[str, Any], began: float | None = None) -> None:
         """`began`: when the work on it did, on the clock of `timings`; None: now."""
         self.spec = spec
@@ -106,10 +108,7 @@ class Worker:
             self.result["failed"] = f"{verdict.reason}: another order rounds differently, and --exact allows none of it"
             return self.result
         self.result["scope"] = scope
-        self.result["kept"] = [
-            f"{inspection.plan.arrays[place].object.name or 'an array'}: {why}"
-            for place, why in sorted(inspection.plan.kept.items())
-        ]
+        self.result["kept"] = inspection.plan.told()
         self._tune(scope, inspection)
         return self.result
 
@@ -122,9 +121,8 @@ class Worker:
             if scope not in self.captured.capture.values:  # of a loop that is entered often, few entries are looked at
                 refused[scope] = "the entry that was captured lies in one of its entries that were not looked at"
                 continue
-            wanted = Wanted(
-                bool(self.spec["renumber"]), bool(self.spec["exact"]), int(self.spec["memory"]) - self._held()
-            )
+            limit = int(self.spec["memory"]) - self._held()
+            wanted = Wanted(bool(self.spec["renumber"]), bool(self.spec["exact"]), limit, self.looks_up)
             try:
                 captured, found = inspect_variant(self.captured, scope, exits, wanted)
             except ArtefactError as error:  # what stays needs a loop that is left out

@@ -45,6 +45,11 @@ def alignment(instruction: Instruction) -> str:
     return found.group() if found else ""
 
 
+def aligned_to(instruction: Instruction) -> int:
+    """The N of `, align N`, 1 when there is none."""
+    return int(alignment(instruction).rpartition(" ")[2] or 1)
+
+
 def kept(meta: Mapping[str, str]) -> dict[str, str]:
     """Metadata that still holds in the range function: no source positions, no facts about the original loop."""
     return {kind: node for kind, node in meta.items() if kind in ("tbaa", "tbaa.struct", "range", "nonnull", "fpmath")}

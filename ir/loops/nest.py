@@ -120,6 +120,7 @@ class Site:
         reach: path condition of the access within the body of `loop`.
         private: the loop each of whose iterations has this memory for itself (a local array that is born there).
         apart: it touches nothing but stack memory that the nest itself has made, which no other object is.
+        align: what the compiler promises of the address, in bytes.
     """
 
     key: str
@@ -133,6 +134,7 @@ class Site:
     place: Place
     private: int | None = None
     apart: bool = False
+    align: int = 1
 
     @property
     def kind(self) -> AccessKind:

@@ -194,11 +194,12 @@ def _site_out(site: nests.Site, known: Mapping[int, int | None]) -> list[Any]:
         site.effect.load if isinstance(site.effect, nests.Repeat) else site.load,
         site.private,
         site.apart,
+        site.align,
     ]
 
 
 def _site_in(data: list[Any], nodes: list[Expr]) -> nests.Site:
-    key, kind, operator, type, size, address, length, loop, reach, place, between, load, private, apart = data
+    key, kind, operator, type, size, address, length, loop, reach, place, between, load, private, apart, align = data
     return nests.Site(
         str(key),
         _effect_in(nests.AccessKind(kind), str(operator), str(load), tuple(map(str, between))),
@@ -211,6 +212,7 @@ def _site_in(data: list[Any], nodes: list[Expr]) -> nests.Site:
         _place_in(place),
         None if private is None else int(private),
         bool(apart),
+        int(align),
     )
 
 

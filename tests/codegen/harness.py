@@ -98,10 +98,12 @@ class Program:
     def capture(self, loop: int) -> Capture:
         return Capture.load(self.traced.profile.captures[loop])
 
-    def inspect(self, mark: str, scope: str | None = None, *, renumber: bool = True, tuned: bool = False) -> Inspected:
+    def inspect(
+        self, mark: str, scope: str | None = None, *, renumber: bool = True, tuned: bool = False, look_up: bool = True
+    ) -> Inspected:
         """Inspect the marked loop in a marked scope; without one, in the outermost in which it may be reordered.
 
-        `tuned`: in the one that is worth most, as a tuned run does.
+        `tuned`: in the one that is worth most, as a tuned run does. `look_up`: as for `inspect_scope`.
 
         Raises UnsupportedError when no scope can be understood.
         """
@@ -111,7 +113,7 @@ class Program:
         best: Inspected | None = None
         for number in scopes:
             try:
-                found = self.inspect_in(mark, loop, number, renumber=renumber)
+                found = self.inspect_in(mark, loop, number, renumber=renumber, look_up=look_up)
             except UnsupportedError as error:
                 why.append(error.message)
                 continue
@@ -123,11 +125,18 @@ class Program:
         return best
 
     def inspect_in(
-        self, mark: str, loop: int, scope: int, exits: tuple[str, ...] = (), *, renumber: bool = True
+        self,
+        mark: str,
+        loop: int,
+        scope: int,
+        exits: tuple[str, ...] = (),
+        *,
+        renumber: bool = True,
+        look_up: bool = True,
     ) -> Inspected:
         """Inspect a loop in one scope with these exits. Raises UnsupportedError when that cannot be understood."""
         captured = Captured(self.compiled.analysis, self.capture(loop), loop, self.traced.values)
-        captured, found = inspect_variant(captured, scope, exits, Wanted(renumber, False, None))
+        captured, found = inspect_variant(captured, scope, exits, Wanted(renumber, False, None, look_up))
         if loop not in found.verdicts:
             raise UnsupportedError("it is part of a larger region")
         return Inspected(self, mark, loop, scope, captured, found, renumber)
@@ -202,6 +211,12 @@ class Inspected:
     def kept(self) -> dict[str, str]:
         """Array → why it stays in place."""
         return {self._name(place): why for place, why in self.inspection.plan.kept.items()}
+
+    @property
+    def looked_up(self) -> dict[str, set[str]]:
+        """Moved array → why accesses beside the regions look its records up."""
+        found = self.inspection.plan.lookups
+        return {self._name(place): {pattern.why for pattern in patterns} for place, patterns in found.items()}
 
     def _name(self, place: int) -> str:
         array = self.inspection.plan.arrays[place]

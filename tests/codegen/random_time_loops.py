@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
 
 PRELUDE = (Path(__file__).parent / "programs" / "prelude.h").read_text()
@@ -36,18 +37,32 @@ BESIDE = [
     "for (int v = 1; v < M; v++) x[v] = (x[v] + z[v - 1]) & 1023;",
     "long *other = x; x = z; z = other;",
 ]
+ORDERED = [  # they need the program's own numbers
+    "long most = -1; for (int v = 0; v < M; v++) if (x[v] > most) most = x[v], calm = v;",
+    "for (int v = 0; v < M; v++) if (z[v] % 11 == t) { calm = v; break; }",
+    "for (int v = t; v < M; v += 7) x[v] = (x[v] * 3 + z[v]) & 1023;",
+    "long s = t; for (int v = 0; v < M; v++) z[v] = s = (s * 3 + z[v]) & 1023;",
+    "long s = t; for (int v = M - 1; v >= 0; v--) s = (s * 5 + x[v]) & 4095; total += s;",
+    "for (int v = 1; v < M - 1; v++) z[v] = (x[v - 1] + x[v + 1] + z[v]) & 1023;",
+    "int n = 0; for (int v = 0; v < M; v++) if (x[v] & 1) q[n++] = v; for (int k = 0; k < n; k++) z[q[k]] += k;",
+    "for (int k = 0; k < 16; k++) x[few[k] * 3 + t] ^= k;",
+    "long at = t; for (int k = 0; k < 40; k++) { at = (at * 7 + x[at]) % DATA; x[at] = (x[at] + k) & 1023; }",
+    "z[(t * 31) % DATA] += 3; total += y[(total & 0xffff) % JOBS];",
+    "for (int v = 0; v < M / 2; v++) { long s = x[v]; x[v] = x[M - 1 - v]; x[M - 1 - v] = s; }",
+]
 SELDOM = ["p->m = DATA - t;", "for (int v = 0; v < N; v++) q[v] = (q[v] + 1) % DATA;"]
 
 
 def program(seed: int) -> str:
     """A program that prints what is left of all data. The same one for the same seed."""
     draw = random.Random(seed)
-    parts = [f"{{ {draw.choice(SELDOM if draw.random() < 0.1 else BESIDE)} }}" for _ in range(draw.randint(1, 3))]
+    beside = draw.choices([SELDOM, ORDERED, BESIDE], [1, 3, 6], k=draw.randint(1, 3))
+    parts = [f"{{ {draw.choice(kind)} }}" for kind in beside]
     hot = f"for (int e = 0; e < N; e++) {{ {draw.choice(HOT)} {draw.choice(MORE)} }}"
     parts.insert(draw.randrange(len(parts) + 1), hot)
     body = "\n        ".join(parts).replace("FLAG", draw.choice(["1", "7", "-1"]))
     for name, ends in (("N", ["JOBS", "p->n"]), ("M", ["DATA", "p->m"])):
-        body = body.replace(f"< {name};", f"< {(end := draw.choice(ends))};").replace(f"= {name} -", f"= {end} -")
+        body = re.sub(rf"\b{name}\b", draw.choice(ends), body)
     return f"""{PRELUDE}
 int main(void)
 {{{SETUP}

@@ -148,11 +148,20 @@ KEPT = [
     ("pairs", "two_distances", "1600", "the index at", "reaches it at two distances"),
     ("pairs", "downwards", "4800", "the loop at", "reaches it at two distances"),
     ("rows", "column_major", "1600", "the index at", "cannot be renumbered"),
-    ("indirect", "swapping_and_kept", "1600", "the access at", "reaches it and an array that is not moved"),
     ("locals", "hidden_in_choice", "1600", "the access at", "reaches it and an array that is not moved"),
     ("locals", "hidden_in_choice", "%i", "every iteration", "has it for itself"),
+    ("pieces", "staying", "1600", "the index at", "reaches it at two distances"),
+    ("pointers", "two_and_others", "tc.rows0+32", "the index at", "cannot be renumbered"),
+    ("pointers", "down_and_others", "tc.rows0+32", "the index at", "cannot be renumbered"),
+]
+
+
+# Loops beside the hot one that cannot run on another numbering: what they walk moves, and they look it up.
+LOOKED_UP = [
+    ("indirect", "swapping_and_kept", "1600", "the access at", "is not understood"),
     ("pieces", "flat_part", "4800", "the loop at", "walks a part of a record"),
-    ("pieces", "flat_shifted", "4800", "the loop at", "accesses it together with an array that is not moved"),
+    ("pieces", "flat_shifted", "4800", "the loop at", "walks a part of a record"),
+    ("pieces", "two_sizes", "4800", "the loop at", "walks records of it in pieces, and others in other pieces"),
     ("unrolled", "flat_four", "4776", "the loop at", "walks a part of a record"),
     ("unrolled", "unlike", "1600", "it is accessed", "with different strides"),
     ("unrolled", "neighbour", "1608", "it is accessed", "with different strides"),
@@ -161,10 +170,18 @@ KEPT = [
     ("unrolled", "signs", "1600", "it is accessed", "with different strides"),
     ("unrolled", "squares", "1600", "it is accessed", "with different strides"),
     ("unrolled", "two_counts", "1600", "it is accessed", "with different strides"),
-    ("pieces", "staying", "1600", "the index at", "reaches it at two distances"),
-    ("pointers", "two_and_others", "tc.rows0+32", "the index at", "cannot be renumbered"),
-    ("pointers", "down_and_others", "tc.rows0+32", "the index at", "cannot be renumbered"),
 ]
+
+
+@pytest.mark.parametrize(
+    ("name", "mark", "array", "subject", "why"), LOOKED_UP, ids=[f"{k[1]}-{k[2]}" for k in LOOKED_UP]
+)
+def test_what_is_looked_up_and_why(
+    inspected: Catalogue, name: str, mark: str, array: str, subject: str, why: str
+) -> None:
+    item = loop(inspected, name, mark)
+    assert item.modes[array] == "moved" and array not in item.kept
+    assert any(found.startswith(subject) and found.endswith(why) for found in item.looked_up[array])
 
 
 @pytest.mark.parametrize(("name", "mark", "array", "subject", "why"), KEPT, ids=[f"{k[1]}-{k[2]}" for k in KEPT])
@@ -182,7 +199,6 @@ def test_what_stays_and_why(inspected: Catalogue, name: str, mark: str, array: s
 
 BESIDE = [
     ("indirect", "index_in_companion", ["800 old", "1600 moved"]),  # the indices of the other loop, as numbers
-    ("pieces", "two_sizes", ["4800 moved", "4800 old"]),  # an iteration has a third of a record of one
     ("pieces", "cut_number", ["3200 moved", "3200 moved", "2048 old"]),  # it picks by the last bits of its number
     ("pieces", "masked_number", ["1600 moved", "64 old", "1600 moved"]),
 ]

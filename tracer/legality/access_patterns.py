@@ -6,8 +6,8 @@ one object whose bytes overlap belong to one array; the array's stride is the st
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 from tracecut.ir.loops.expressions import Expr
 from tracecut.tracer.loops.pointer_rotation import State
@@ -16,7 +16,9 @@ from .accesses import Access, Accesses
 from .evaluation.memory import Object
 
 MAX_OFFSETS = 64
+ALONE = "it is accessed at fixed places only"
 INDIRECT, DIRECT, SEGMENT, SCALAR, RANGE, OTHER = "indirect", "direct", "segment", "scalar", "range", "other"
+LOOKUP = "lookup"
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,13 +27,15 @@ class Pattern:
 
     Attributes:
         kind: INDIRECT (by a loaded value), DIRECT (by a counter), SEGMENT (by a loaded start plus the counter of the
-            inner loop over it), SCALAR (one fixed place), RANGE (a block of bytes) or OTHER.
+            inner loop over it), SCALAR (one fixed place), RANGE (a block of bytes), OTHER, or LOOKUP (by the program's
+            own number, however that is made: where the record lies is looked up each time).
         major: the loaded value or the counter. `inner`: the counter of a SEGMENT.
         step: bytes from one number to the next (negative for a counter that runs down). Of a loop that is unrolled by
             hand numbers are those of the loop that it was made from, one for each part of an iteration.
         first: byte offset in the object of record number 0 of the major, least inner position.
         extent: bytes that one record's accesses span.
         offsets: where in the record they lie, relative to `first`; empty when there are too many to list.
+        why: of a LOOKUP, what keeps it from being reached by new numbers.
     """
 
     access: Access
@@ -42,6 +46,7 @@ class Pattern:
     first: int = 0
     extent: int = 0
     offsets: tuple[int, ...] = ()
+    why: str = ""
 
     @property
     def state(self) -> State:
@@ -172,9 +177,11 @@ def find_arrays(patterns: Iterable[Pattern], fine: Callable[[Pattern], bool] = l
     `fine`: which patterns may walk an array in steps that are a fraction of a record.
     """
     by_object: dict[Object, list[Pattern]] = {}
+    lookups: dict[Object, list[Pattern]] = {}
     for pattern in patterns:
         if pattern.access.object is not None and pattern.access.runs:
-            by_object.setdefault(pattern.access.object, []).append(pattern)
+            of = lookups if pattern.kind == LOOKUP else by_object
+            of.setdefault(pattern.access.object, []).append(pattern)
     arrays = []
     for item, members in by_object.items():
         members.sort(key=lambda pattern: (pattern.access.low, pattern.access.high))
@@ -184,8 +191,23 @@ def find_arrays(patterns: Iterable[Pattern], fine: Callable[[Pattern], bool] = l
             while len(found) > 1 and found[-2].span[1] > found[-1].span[0]:
                 last = found.pop()
                 found[-1] = _array(item, [*found[-1].patterns, *last.patterns], fine)
-        arrays.extend(found)
-    return arrays
+        arrays += found + _add_lookups(item, found, lookups.pop(item, ()))
+    return arrays + [array for item, members in lookups.items() for array in _add_lookups(item, (), members)]
+
+
+def _add_lookups(item: Object, arrays: Sequence[Array], lookups: Iterable[Pattern]) -> list[Array]:
+    """Give arrays of one object the lookups that may reach them, which say nothing of their records.
+
+    Returns arrays of what nothing else reaches.
+    """
+    alone = []
+    for pattern in lookups:
+        reached = [array for array in arrays if pattern.access.overlaps(*array.span)]
+        for array in reached:
+            array.patterns.append(replace(pattern))
+        if not reached:
+            alone.append(Array(item, [pattern], pattern.access.low, pattern.access.high, why=ALONE))
+    return alone
 
 
 def _array(item: Object, patterns: list[Pattern], fine: Callable[[Pattern], bool]) -> Array:
@@ -199,7 +221,7 @@ def _array(item: Object, patterns: list[Pattern], fine: Callable[[Pattern], bool
         array.why = f"the access at {odd[0].access.site.place} is not understood"
         return array
     if not strides:
-        array.why = "it is accessed at fixed places only"
+        array.why = ALONE
         return array
     stride = max(strides)
     small = [pattern for pattern in stepping if abs(pattern.step) < stride]

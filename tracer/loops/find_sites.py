@@ -11,6 +11,7 @@ from tracecut.ir.llvm.debug_info import Lines
 from tracecut.ir.llvm.demangle import function_name
 from tracecut.ir.llvm.module import GlobalVariable
 from tracecut.ir.llvm.stream_output import OUTPUT, of_stream
+from tracecut.ir.llvm.substitute import aligned_to
 from tracecut.ir.loops.expressions import Expr, pointer_roots
 from tracecut.ir.loops.nest import NOWHERE, Effect, Fill, Obstacle, ObstacleKind, Put, Read, Reduce, Repeat, Site, Write
 from tracecut.ir.loops.path_conditions import Condition
@@ -150,6 +151,7 @@ class SiteFinder:
             place=self.lines.place(instruction.meta.get("dbg")) or NOWHERE,
             private=self._birthplace(address),
             apart=self._is_apart(pointer),
+            align=aligned_to(instruction),
         )
 
     def _effect(

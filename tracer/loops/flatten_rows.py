@@ -95,6 +95,25 @@ def _rewrite(module: Module, view: FunctionView, tables: list[RowTable]) -> None
         block.instructions[:] = made
 
 
+def unflattened(module: Module, view: FunctionView, tables: Iterable[RowTable]) -> dict[str, str]:
+    """Keys of stores in the flattened program → their keys in `module`, the program as it is, where these differ."""
+    mine = [table for table in tables if table.function == view.function.name]
+    if not mine:
+        return {}
+    flat, keys = module.copy(), {}
+    places = {
+        id(item): f"store:{block.name}:{place}"
+        for block in flat.functions[view.function.name].blocks
+        for place, item in enumerate(block.instructions)
+    }
+    _rewrite(flat, view, mine)
+    for block in flat.functions[view.function.name].blocks:
+        for place, item in enumerate(block.instructions):
+            if item.op == "store":
+                keys[f"store:{block.name}:{place}"] = places[id(item)]
+    return keys
+
+
 def _loaded(instruction: Instruction, of: Mapping[str, RowTable]) -> list[str]:
     """A row pointer as its number, and the address that it stands for."""
     name = instruction.result

@@ -3,8 +3,8 @@
 It shares no code with the scheduler and trusts nothing: each job once, orders that are permutations and respect
 their cuts, arrays that lie in their objects without overlap, indices that follow the data they point to
 (`numbering.py`, `own_indices.py`) and compare as before (`index_tests.py`), other loops that take one record at a time
-(`walks.py`), copies that hold what is read from them (`copies.py`), blocks that write no common data while they may run
-concurrently (`races.py`).
+(`walks.py`) or look records up (`lookups.py`), copies that hold what is read from them (`copies.py`), blocks that write
+no common data while they may run concurrently (`races.py`).
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from tracecut.tracer.legality.evaluation.memory import Object
 
 from .copies import check_copies
 from .index_tests import check_index_tests
+from .lookups import check_lookups, check_places
 from .numbering import check_numbers
 from .own_indices import check_own_indices
 from .walks import check_walks
@@ -63,12 +64,14 @@ def check_schedule(
         if not 0 <= load.object < len(objects) or load.offset < 0 or last > objects[load.object].size:
             raise ScheduleError("it guards bytes outside of their object")
     _moves(schedule, objects)
+    check_places(schedule)
     names = [region.region for region in schedule.regions]
     if len(set(names)) != len(names):
         raise ScheduleError("a region is scheduled twice")
     if accesses is not None:
         check_own_indices(schedule, objects, accesses)
         check_walks(schedule, objects, accesses)
+        check_lookups(schedule, objects, accesses)
     for region in schedule.regions:
         _region(schedule, region, objects)
         fixed = movable is not None and region.region not in movable

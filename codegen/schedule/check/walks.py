@@ -29,6 +29,9 @@ def check_walks(schedule: Schedule, objects: Sequence[Object], accesses: Accesse
         if not access.runs or access.form is None or access.object is None or access.site.loop in inside:
             continue
         for move in moves_reached(schedule, objects, access):
+            number = schedule.moves.index(move)
+            if any(item.move == number and access.site.key in item.sites for item in schedule.lookups):
+                continue  # it does not walk the new order
             for atom, step in access.form.terms.items():
                 if atom.kind == "counter" and abs(step) > move.stride:
                     loop = int(atom.data[0])

@@ -132,6 +132,23 @@ def build_schedule(
         guard=_without_unrelated(guard, objects, plan),
         method=ordering.method,
         remark=remark,
+        lookups=_lookups(plan),
+    )
+
+
+def _lookups(plan: ScopePlan) -> tuple[sc.Lookup, ...]:
+    """What is looked up, array by array in the sequence of the moves."""
+    moved = [place for space in plan.spaces for place in space.arrays]
+    found = plan.lookups
+    return tuple(
+        sc.Lookup(
+            tuple(sorted({pattern.access.site.key for pattern in found[place]})),
+            number,
+            plan.arrays[place].stride,
+            max(pattern.access.site.align for pattern in found[place]),
+        )
+        for number, place in enumerate(moved)
+        if place in found
     )
 
 

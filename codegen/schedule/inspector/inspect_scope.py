@@ -204,6 +204,7 @@ def inspect_scope(
     exact: bool = False,
     region: int | None = None,
     limit: int | None = None,
+    look_up: bool = True,
 ) -> Inspection:
     """Inspect a scope.
 
@@ -214,6 +215,7 @@ def inspect_scope(
         region: the region that matters; when it is not movable by its indices alone, or may be left early, branch
             conditions on data and indices that are computed of them are evaluated too (and guarded).
         limit: bytes that may be taken; a share of what is free when it is not given.
+        look_up: whether code beside the regions can look up where records are.
 
     Raises UnsupportedError when the scope cannot be understood.
     """
@@ -256,16 +258,16 @@ def inspect_scope(
     movable = frozenset(
         loop for loop, verdict in verdicts.items() if verdict.movable and not (exact and verdict.rounding)
     )
-    plan = plan_scope(accesses, regions, movable, renumber=renumber, exact=exact)
+    plan = plan_scope(accesses, regions, movable, renumber=renumber, exact=exact, look_up=look_up)
     inspection = Inspection(accesses, verdicts, plan, use_data)
     if renumber and region in verdicts:
-        inspection = _with_blocking_loops(inspection, region, exact=exact)
+        inspection = _with_blocking_loops(inspection, region, exact=exact, look_up=look_up)
     check_written_rows(accesses, inspection.plan.uses)
     check_address_dependence(accesses)
     return inspection
 
 
-def _with_blocking_loops(found: Inspection, region: int, *, exact: bool) -> Inspection:
+def _with_blocking_loops(found: Inspection, region: int, *, exact: bool, look_up: bool) -> Inspection:
     """The scope with loops as further regions that keep arrays in place, if then more of a region's arrays move.
 
     A loop that runs unchanged needs all that it walks in the new numbering. A region reads the rest by the old numbers.
@@ -282,8 +284,10 @@ def _with_blocking_loops(found: Inspection, region: int, *, exact: bool) -> Insp
         return found
     movable = frozenset(loop for loop in regions if verdicts[loop].movable and not (exact and verdicts[loop].rounding))
     try:
-        plan = plan_scope(accesses, regions, movable, exact=exact)
+        plan = plan_scope(accesses, regions, movable, exact=exact, look_up=look_up)
     except UnsupportedError:  # the scope without them was understood
         return found
     other = Inspection(accesses, {loop: verdicts[loop] for loop in regions}, plan, found.use_data)
-    return other if other.rank(region) > found.rank(region) else found
+    more, less = other.rank(region), found.rank(region)
+    fewer = sum(map(len, other.plan.lookups.values())) < sum(map(len, found.plan.lookups.values()))
+    return other if more > less or (more == less and fewer) else found

@@ -7,48 +7,71 @@ moved together is one *space*: arrays, index fields, and counters whose numbers 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 
 from tracecut.ir.loops.nest import Fill
-from tracecut.tracer.legality.access_patterns import DIRECT, INDIRECT, OTHER, RANGE, SCALAR, SEGMENT, Array, Pattern
+from tracecut.tracer.legality.access_patterns import (
+    DIRECT,
+    INDIRECT,
+    LOOKUP,
+    OTHER,
+    RANGE,
+    SCALAR,
+    SEGMENT,
+    Array,
+    Pattern,
+)
 from tracecut.tracer.legality.accesses import Accesses
 
-from .access_modes import find_uses, holds_anywhere
+from .access_modes import find_uses
+from .final_uses import FOLLOWING, final_uses
+from .frozen_fields import freeze_narrow, freeze_what_is_read_otherwise
+from .lookups import Lookups, may_look_up, odd_ones, stays_inside
 from .offset_union_find import Shifts
 from .order_free_loops import Companion, examine
-from .own_indices import renumbers_in_place
-from .row_copies import as_they_are
 from .scope_facts import Facts, block_ends, find_facts, other_end
-from .scope_plan import Field, RegionUse, ScopePlan, Space
-
-FOLLOWING = ("plain", "tied")  # modes of copies that may take the order of an index's space
+from .scope_plan import RegionUse, ScopePlan, Space
 
 
 def plan_scope(
-    accesses: Accesses, regions: list[int], movable: frozenset[int], *, renumber: bool = True, exact: bool = False
+    accesses: Accesses,
+    regions: list[int],
+    movable: frozenset[int],
+    *,
+    renumber: bool = True,
+    exact: bool = False,
+    look_up: bool = True,
 ) -> ScopePlan:
     """Determine which arrays may be moved in a scope.
 
     Args:
         accesses: the scope's accesses. regions: loops to reschedule, none inside of another.
         movable: those whose iterations may be reordered. renumber: move data too, not only jobs.
+        look_up: code beside the regions may look up where records are.
         exact: what a loop adds up in the order of memory, in floating-point numbers, stays where it is.
 
     Raises UnsupportedError when the scope holds something that could reach any memory.
     """
-    return _Planner(find_facts(accesses, regions, movable), renumber, exact).plan()
+    lookups = Lookups()
+    while True:
+        planner = _Planner(find_facts(accesses, regions, movable, lookups), renumber, exact, look_up)
+        plan = planner.plan()
+        if planner.lookups == lookups:
+            return plan
+        lookups = planner.lookups
 
 
 class _Planner:
-    def __init__(self, facts: Facts, renumber: bool, exact: bool) -> None:
-        self.facts = facts
+    def __init__(self, facts: Facts, renumber: bool, exact: bool, look_up: bool) -> None:
+        self.facts, self.look_up = facts, look_up
         self.accesses = facts.accesses
         self.nest = facts.nest
         self.arrays = facts.arrays
         self.home = facts.home
         self.renumber = renumber
         self.exact = exact
+        self.lookups = facts.lookups  # grows: the plan is made anew with more of them
         self.blocking: dict[int, None] = {}
         self.kept: dict[int, str] = {
             place: "every iteration has it for itself"
@@ -64,7 +87,7 @@ class _Planner:
         while True:
             before = (len(self.kept), len(self.facts.frozen))
             spaces, uses, companions = self._attempt()
-            if (len(self.kept), len(self.facts.frozen)) == before:
+            if (len(self.kept), len(self.facts.frozen)) == before or self.lookups != self.facts.lookups:
                 break
         return ScopePlan(
             self.accesses,
@@ -74,12 +97,26 @@ class _Planner:
             self.facts.movable,
             dict(self.kept),
             tuple(companions),
-            tuple(self.blocking),
+            tuple(self.blocking | dict.fromkeys(sorted(self.lookups.loops))),
             dict(self.facts.fields),
         )
 
     def _keep(self, array: int, why: str) -> None:
         self.kept.setdefault(array, why)
+
+    def _look_up(self, patterns: Sequence[Pattern], why: str) -> bool:
+        """Let these accesses look their records up in the plan that is made next; whether they may."""
+        may = (may_look_up(self.accesses, pattern, self.facts.inside) for pattern in patterns)
+        if not self.look_up or not patterns or not all(may):
+            return False
+        self.lookups = self.lookups.with_these(patterns, why)
+        return True
+
+    def _keep_odd(self, place: int) -> None:
+        """Keep an array without records of one kind, if what leaves it without cannot look them up."""
+        why = self._why(self.arrays[place]) or "it has no record structure"
+        if not self._look_up(odd_ones(self.arrays[place], self.facts.inside), why):
+            self._keep(place, why)
 
     def _why(self, array: Array) -> str:
         """Why an array is not understood: an access in a loop that was too long to look at, before all others."""
@@ -92,8 +129,9 @@ class _Planner:
         links = Shifts()
         moved: dict[int, None] = {}
         for place, array in enumerate(self.arrays):
-            if array.why and place not in self.kept and any(p.kind == INDIRECT for p in array.patterns):
-                self._keep(place, self._why(array))
+            picked = any(pattern.kind == INDIRECT for pattern in array.patterns)
+            if array.why and picked and place not in self.kept:
+                self._keep_odd(place)
             if place in self.kept or not array.stride or self.facts.is_index_copy(place):
                 continue
             if self._is_candidate(array):
@@ -109,6 +147,8 @@ class _Planner:
                 if more not in moved and not self.facts.is_index_copy(more):
                     moved[more] = None
                     queue.append(more)
+        if self.lookups != self.facts.lookups:
+            return [], {}, []  # there is no plan yet
         for place in self.kept:
             moved.pop(place, None)
         self._keep_torn(moved)
@@ -117,7 +157,7 @@ class _Planner:
         for companion in companions.values():
             self._check_companion(companion, moved)
         spaces = self._spaces(moved, links, uses, cuts)
-        return spaces, self._settle(uses, moved, spaces), list(companions.values())
+        return spaces, final_uses(self.facts, uses, moved, spaces), list(companions.values())
 
     def _is_candidate(self, array: Array) -> bool:
         """Reached through an index by a region, or written by the iterations of one that may be reordered."""
@@ -138,11 +178,10 @@ class _Planner:
             homes = self.facts.homes(key)
             if len(homes) < 2 or not any(pattern.kind in (DIRECT, INDIRECT, SEGMENT) for pattern in patterns):
                 continue
-            if homes & moved.keys() and not homes <= moved.keys():
+            told = patterns[0].access.site.place.told
+            why = f"the access at {told} reaches it and an array that is not moved"
+            if homes & moved.keys() and not homes <= moved.keys() and not self._look_up(patterns, why):
                 for place in sorted(homes):
-                    why = (
-                        f"the access at {patterns[0].access.site.place.told} reaches it and an array that is not moved"
-                    )
                     self._keep(place, why)
 
     def _keep_halves(self, moved: dict[int, None]) -> None:
@@ -162,24 +201,24 @@ class _Planner:
         """Tie a moved array to the indices and counters that reach it. Returns arrays that have to move with it."""
         array = self.arrays[place]
         if array.why or not array.stride:
-            self._keep(place, self._why(array) or "it has no record structure")
+            self._keep_odd(place)
             return []
         more: list[int] = []
-        for pattern in array.patterns:
-            region = self.facts.region_of(pattern)
+        for pattern in sorted(array.patterns, key=lambda pattern: self.facts.region_of(pattern) is None):
+            region, told = self.facts.region_of(pattern), pattern.access.site.place.told
             if pattern.kind == SCALAR:
                 record = (pattern.first - array.origin) // array.stride
                 if (pattern.first - array.origin) % array.stride + pattern.extent > array.stride:
-                    self._keep(place, f"the access at {pattern.access.site.place.told} spans records")
+                    self._keep(place, f"the access at {told} spans records")
                 cuts.setdefault(place, set()).update((record, record + 1))
             elif pattern.kind == RANGE:
                 more += self._relate_range(place, array, pattern, links, cuts)
             elif pattern.kind == INDIRECT and region is not None:
                 found = self.facts.field_of(pattern)
                 if found is None or pattern.step < 0:
-                    self._keep(place, f"the index at {pattern.access.site.place.told} cannot be renumbered")
+                    self._keep(place, f"the index at {told} cannot be renumbered")
                 elif not links.relate(("array", place), ("field", found), array.record(pattern)):
-                    self._keep(place, f"the index at {pattern.access.site.place.told} reaches it at two distances")
+                    self._keep(place, f"the index at {told} reaches it at two distances")
             elif pattern.kind == DIRECT and region is not None and self.facts.is_own(pattern, region):
                 if region not in self.facts.movable:
                     self._keep(place, f"the loop at {self.nest.loops[region].place} has to keep its order")
@@ -187,8 +226,15 @@ class _Planner:
                     self._keep(place, f"the loop at {self.nest.loops[region].place} reaches it at two distances")
             elif pattern.kind == DIRECT and region is None:
                 more += self._relate_companion(place, array, pattern, links, companions, cuts)
+            elif pattern.kind == LOOKUP:
+                if not stays_inside(array, pattern):
+                    self._keep(place, f"the access at {told} may cross the border of a record")
             else:
-                self._keep(place, f"the access at {pattern.access.site.place.told} accesses it with another stride")
+                why = f"the access at {told} accesses it with another stride"
+                if pattern.kind == INDIRECT:
+                    why = f"the index at {told} is not one of a loop that could be rescheduled"
+                if not self._look_up([pattern], why):
+                    self._keep(place, why)
             if place in self.kept:
                 return []
         return more
@@ -243,7 +289,9 @@ class _Planner:
             why = "reaches it at two distances"
         if why:
             self.blocking[loop] = None
-            self._keep(place, f"the loop at {self.nest.loops[loop].place} {why}")
+            why = f"the loop at {self.nest.loops[loop].place} {why}"
+            if not self._look_up([pattern], why):
+                self._keep(place, why)
             return []
         cuts.setdefault(place, set()).update((low // steps + record, high // steps + record))
         others = [
@@ -266,6 +314,8 @@ class _Planner:
             place = self.nest.loops[companion.loop].place
             why = f"the loop at {place} accesses it together with an array that is not moved"
             self.blocking[companion.loop] = None
+            if self._look_up([pattern for pattern in walked if self.home[pattern] in moved], why):
+                return
             for pattern in walked:
                 self._keep(self.home[pattern], why)
 
@@ -321,66 +371,13 @@ class _Planner:
                 assert domain is not None
                 edges |= {-shift, domain.size - shift}
             for found in fields:
-                self._check_field(found, uses, moved)
+                freeze_what_is_read_otherwise(self.facts, found, uses, moved)
             for place, shift in copies.items():
                 low, high = self.arrays[place].touched
                 edges |= {low - shift, high - shift}
             name = next((self.arrays[place].object.name for place in arrays if self.arrays[place].object.name), "")
             name = name or f"data {len(spaces)}"
             space = Space(min(edges), max(edges), arrays, fields, copies, jobs, tuple(sorted(edges)), name)
-            self._check_widths(space)
+            freeze_narrow(self.facts, space)
             spaces.append(space)
         return spaces
-
-    def _check_widths(self, space: Space) -> None:
-        """Any number of the space has to fit where an index is stored, and what is computed on the way to addresses."""
-        for found, shift in space.fields.items():
-            limit = 1 << (8 * found.width - 1)
-            if space.low + shift < -limit or space.high + shift > limit:
-                self.facts.frozen.add(found)
-        for place in (*space.arrays, *space.copies):
-            array = self.arrays[place]
-            for pattern in array.patterns:
-                name = self.facts.field_of(pattern) if pattern.kind == INDIRECT else None
-                if name is not None and name in space.fields and not holds_anywhere(self.accesses, array, pattern):
-                    self.facts.frozen.add(name)
-
-    def _check_field(self, found: Field, uses: Mapping[int, list[RegionUse]], moved: Mapping[int, None]) -> None:
-        """A renumbered index is read from copies alone, by every region that reads it; or it moves with its record."""
-        if renumbers_in_place(self.facts, found, moved):
-            return
-        for members in uses.values():
-            for use in members:
-                if use.array == found.array and use.mode not in ("direct", "segment", *FOLLOWING):
-                    self.facts.frozen.add(found)
-        if not self.facts.is_index_copy(found.array):
-            self.facts.frozen.add(found)
-
-    def _settle(
-        self, uses: Mapping[int, list[RegionUse]], moved: Mapping[int, None], spaces: list[Space]
-    ) -> dict[int, list[RegionUse]]:
-        """Final mode of every use."""
-        spaced = {place for space in spaces for place in space.copies}
-        fields = {found for space in spaces for found in space.fields}
-        indices = {found.array for found in fields}
-        result: dict[int, list[RegionUse]] = {}
-        for region, members in uses.items():
-            result[region] = []
-            for use in members:
-                mode = use.mode
-                if use.array in moved:
-                    mode = "moved"
-                elif mode in FOLLOWING:
-                    mode = "spaced" if use.array in spaced else ("plain" if use.array in indices else "old")
-                elif mode in ("direct", "segment", "offsets") and region not in self.facts.movable:
-                    mode = "plain" if use.array in indices else "old"
-                elif mode == "direct" and use.array in indices and not self._reads_index(use):
-                    mode = "old"  # indices of other loops, which it needs as they are
-                item = self.arrays[use.array].object
-                if mode == "old" and item in self.accesses.memory.rows and item not in self.facts.records:
-                    mode = as_they_are(self.facts, region, use, fields)
-                result[region].append(RegionUse(use.array, mode, use.patterns, use.segments))
-        return result
-
-    def _reads_index(self, use: RegionUse) -> bool:
-        return any(pattern.access.site.key in self.facts.fields for pattern in use.patterns)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from tracecut.tracer.legality.access_patterns import DIRECT, INDIRECT, SCALAR, SEGMENT, Array, Pattern
+from tracecut.tracer.legality.access_patterns import DIRECT, INDIRECT, LOOKUP, SCALAR, SEGMENT, Array, Pattern
 
 from .scope_facts import Facts
 from .scope_plan import Field
@@ -24,7 +24,7 @@ def renumbers_in_place(facts: Facts, found: Field, moved: Collection[int]) -> bo
     for pattern in array.patterns:
         key = pattern.access.site.key
         if key not in names:
-            if _meets(found, array, pattern):
+            if _meets(facts, found, array, pattern):
                 return False
         elif facts.region_of(pattern) is None or facts.nest.index_data.get(key, True):
             return False
@@ -36,8 +36,12 @@ def renumbers_in_place(facts: Facts, found: Field, moved: Collection[int]) -> bo
     return True
 
 
-def _meets(found: Field, array: Array, pattern: Pattern) -> bool:
+def _meets(facts: Facts, found: Field, array: Array, pattern: Pattern) -> bool:
     """Whether an access that is none of the index's loads may touch its bytes."""
+    if pattern.kind == LOOKUP:
+        places = [array.origin + offset for offset in found.offsets]
+        apart = (facts.accesses.stays_beside(pattern.access, at, array.stride, found.width) for at in places)
+        return not all(apart)
     first = (pattern.first - array.origin) % array.stride
     if pattern.kind == SCALAR:
         offsets, width = {first}, pattern.extent

@@ -13,7 +13,9 @@ from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.legality.access_patterns import (
     DIRECT,
     INDIRECT,
+    LOOKUP,
     RANGE,
+    SCALAR,
     SEGMENT,
     Array,
     Pattern,
@@ -24,6 +26,7 @@ from tracecut.tracer.legality.accesses import Access, Accesses
 from tracecut.tracer.legality.base_objects import LOADED_ANEW, unknown_base
 from tracecut.tracer.legality.evaluation.memory import Object
 
+from .lookups import Lookups
 from .private_data import is_local
 from .scope_plan import Field
 from .unrolled_walks import find_unrolled
@@ -42,7 +45,7 @@ class Facts:
         home: pattern → its array. by_site: site → its patterns: one, or several where the pointer varies.
         fields: index load → its field.
         own: local arrays that are born and die in an iteration, whatever else reaches them.
-        unrolled: loops beside the regions whose iterations count as their parts.
+        unrolled: loops beside the regions whose iterations count as their parts. lookups: what looks its records up.
         frozen: fields that cannot be renumbered. Grows while the plan is made.
     """
 
@@ -56,6 +59,7 @@ class Facts:
     fields: Mapping[str, Field]
     own: frozenset[Object]
     unrolled: frozenset[int] = frozenset()
+    lookups: Lookups = field(default_factory=Lookups)
     frozen: set[Field] = field(default_factory=set)
 
     @property
@@ -104,8 +108,11 @@ class Facts:
         return place in fields and any(pattern.kind == DIRECT for pattern in patterns)
 
 
-def find_facts(accesses: Accesses, regions: Sequence[int], movable: frozenset[int]) -> Facts:
+def find_facts(
+    accesses: Accesses, regions: Sequence[int], movable: frozenset[int], lookups: Lookups | None = None
+) -> Facts:
     """Collect the facts of a scope. Raises UnsupportedError when it holds something that could reach any memory."""
+    lookups = Lookups() if lookups is None else lookups
     nest = accesses.nest
     running = [access for access in accesses.all() if access.runs]
     shared = [access for access in running if not is_local(nest, regions, access.site)]
@@ -117,6 +124,7 @@ def find_facts(accesses: Accesses, regions: Sequence[int], movable: frozenset[in
     for pattern in patterns:
         if pattern.access.site.length is not None:
             accesses.evaluation.rely_on(pattern.access.site.length)
+    patterns = [lookups.of(accesses, pattern, inside) for pattern in patterns]
     arrays = find_arrays(patterns, lambda pattern: pattern.access.site.loop not in inside)
     home = {pattern: place for place, array in enumerate(arrays) for pattern in array.patterns}
     by_site: dict[str, list[Pattern]] = {}
@@ -124,7 +132,8 @@ def find_facts(accesses: Accesses, regions: Sequence[int], movable: frozenset[in
         by_site.setdefault(pattern.access.site.key, []).append(pattern)
     _find_records_of_blocks(arrays, home, by_site)
     fields, frozen = _find_fields(accesses, regions, arrays, home, by_site)
-    return Facts(accesses, regions, movable, inside, arrays, home, by_site, fields, frozenset(own), unrolled, frozen)
+    known = (arrays, home, by_site, fields, frozenset(own), unrolled, lookups)
+    return Facts(accesses, regions, movable, inside, *known, frozen)
 
 
 def other_end(key: str) -> str:
@@ -146,13 +155,14 @@ def _find_records_of_blocks(
     arrays: Sequence[Array], home: Mapping[Pattern, int], by_site: Mapping[str, list[Pattern]]
 ) -> None:
     """Give arrays that are copied as blocks alone (`memcpy(old, u, …)`) the records of what is at the other end."""
-    ahead = [array for array in arrays if {pattern.kind for pattern in array.patterns} == {RANGE}]
+    kinds = [{pattern.kind for pattern in array.patterns} for array in arrays]
+    ahead = [array for array, of in zip(arrays, kinds, strict=True) if RANGE in of and of <= {RANGE, LOOKUP, SCALAR}]
     found = True
     while found:
         found = False
         for array in ahead:
             records = set()
-            for pattern in array.patterns:
+            for pattern in (pattern for pattern in array.patterns if pattern.kind == RANGE):
                 ends = by_site.get(other_end(pattern.access.site.key), [])
                 other = arrays[home[ends[0]]] if len(ends) == 1 and ends[0].kind == RANGE else array
                 if other.stride and ends[0].extent == pattern.extent:
@@ -228,7 +238,7 @@ def _reads_in_part(found: Field, array: Array, pattern: Pattern, names: list[str
     Loads of whole numbers get the old ones from the range function (`outline_loop.py`); nothing else does.
     """
     site = pattern.access.site
-    if site.key in names:
+    if site.key in names or pattern.kind == LOOKUP:  # which reads the program's own indices
         return False
     first = (pattern.first - array.origin) % array.stride
     offsets = {first + offset for offset in pattern.offsets}

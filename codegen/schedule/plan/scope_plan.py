@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-from tracecut.tracer.legality.access_patterns import DIRECT, Array, Pattern
+from tracecut.tracer.legality.access_patterns import DIRECT, LOOKUP, Array, Pattern
 from tracecut.tracer.legality.accesses import Accesses
 
 from .order_free_loops import Companion
@@ -96,6 +96,20 @@ class ScopePlan:
     companions: tuple[Companion, ...]
     blocking: tuple[int, ...] = ()
     fields: Mapping[str, Field] = field(default_factory=dict)
+
+    @property
+    def lookups(self) -> dict[int, list[Pattern]]:
+        """Moved array → accesses beside the regions that look its records up (`lookups.py`)."""
+        moved = [place for space in self.spaces for place in space.arrays]
+        found = {place: [p for p in self.arrays[place].patterns if p.kind == LOOKUP] for place in moved}
+        return {place: patterns for place, patterns in found.items() if patterns}
+
+    def told(self) -> list[str]:
+        """For the user: why arrays stay, and why loops beside the regions look up where records are."""
+        found = [(place, why) for place, why in sorted(self.kept.items())]
+        looks = {pattern.why: place for place, patterns in self.lookups.items() for pattern in patterns}
+        found += [(place, f"{why}: each record that it takes is looked up there") for why, place in looks.items()]
+        return [f"{self.arrays[place].object.name or 'an array'}: {why}" for place, why in found]
 
     @property
     def rounds(self) -> list[int]:

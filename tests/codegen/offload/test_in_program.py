@@ -99,7 +99,7 @@ def inspected(source: str, folder: Path) -> Inspected:
     why = []
     for exits, _ in scope_exits(program.compiled.analysis, program.traced, scope, loop):
         try:
-            return program.inspect_in("edges", loop, scope, exits)
+            return program.inspect_in("edges", loop, scope, exits, look_up=False)
         except UnsupportedError as error:
             why.append(error.message)
     raise AssertionError(why)

@@ -66,7 +66,7 @@ def inspected(name: str, folder: Path) -> Inspected:
     scope = program.scopes_of(loop)[0]
     for exits, _ in scope_exits(program.compiled.analysis, program.traced, scope, loop):
         try:
-            return program.inspect_in("job", loop, scope, exits)
+            return program.inspect_in("job", loop, scope, exits, look_up=False)
         except UnsupportedError as error:
             why = error.message
     raise AssertionError(why)

@@ -13,9 +13,12 @@ static unsigned long sink;
 #define GIVEN int *a = ints(JOBS, DATA), *b = ints(JOBS, DATA)
 #define VALUES long *x = longs(DATA, 1000), *r = longs(DATA, 1000), *w = longs(JOBS, 9)
 
-/* Order decides: a hash of what lies in memory, as it lies there. */
+static int same(const void *a, const void *b) { return a == b ? 0 : sink > 0; }
+
+/* Order decides: a hash of what lies in memory, as it lies there; the library may look at it too. */
 static void hash(const long *x)
 {
+    qsort((void *)x, 1, sizeof *x, same);
     for (long i = 0; i < DATA; i++)
         sink = sink * 31 + (unsigned long)x[i];
 }
@@ -161,6 +164,23 @@ SHAPE copied_twice(void) /* from records of 8 bytes and from pairs of them: neit
     }
     show("copied_twice", x, DATA);
     show("copied_twice", old, 2 * DATA);
+}
+
+SHAPE copied_kept(void) /* to what is read beside its index too, and stays */
+{
+    GIVEN;
+    VALUES;
+    long *old = longs(DATA + 1, 10);
+    for (int t = 0; t < STEPS; t++) {
+        memcpy(old, x, DATA * sizeof *x);
+        for (long j = 0; j < JOBS; j++) { // @copied_kept
+            EDGES(x, r, w);
+            r[a[j]] += old[b[j]] + old[b[j] + 1];
+        }
+        for (long i = 0; i < DATA; i++)
+            x[i] += r[i] & 7;
+    }
+    show("copied_kept", x, DATA);
 }
 
 SHAPE copied_half(void) /* and this one ends in the middle */
@@ -430,6 +450,7 @@ int main(int argc, char **argv)
     copied_shifted();
     copied_apart();
     copied_half();
+    copied_kept();
     copied_only();
     copied_twice();
     dumping();

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tracecut.codegen.host.compute_then_update import batched
+from tracecut.codegen.host.lookups import lookup_places
 from tracecut.codegen.host.target import RegionCode
 from tracecut.codegen.host.vector_versions import add_versions
 from tracecut.codegen.host.weave import WovenScope, weave
@@ -19,6 +20,7 @@ from tracecut.support.private_folders import private_folder
 from tracecut.support.process.workers import ended_by_itself, phrase, run_hosted, tail_of
 from tracecut.support.tolerances import OUTPUT
 from tracecut.tracer.capture.instrument import global_objects, with_object_table
+from tracecut.tracer.loops.flatten_rows import unflattened
 from tracecut.tracer.loops.program import Analysis
 from tracecut.tracer.runtime.link import runtime_object, shared_library
 from tracecut.tracer.toolchain.clang import optimised_object
@@ -67,7 +69,8 @@ def weave_program(
         root = file.nest.root
         view, loop = analysis.view_of(root), analysis.loop(root)
         asked = calls[place] if calls else ()
-        woven.append(WovenScope(file.number, view, loop, tuple(file.values), file.nest.exits, asked))
+        looked = lookup_places(view, file.nest, file.schedule.lookups, unflattened(module, view, file.tables))
+        woven.append(WovenScope(file.number, view, loop, tuple(file.values), file.nest.exits, asked, looked))
     weave(module, regions, woven)
     add_versions(module, alone=not settings.flags.objects)
     text = with_object_table(module, analysis)
