@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 from tracecut.codegen.host.lookups import lookup_places
 from tracecut.codegen.runtime.reinspect import Reinspector, in_the_places_of
+from tracecut.codegen.schedule.plan.base_pointer_groups import instruction_of
 from tracecut.codegen.schedule.schedule import Lookup, Schedule
 from tracecut.codegen.schedule.schedule_json import schedule_arrays, schedule_in, schedule_out
 from tracecut.support.errors import ScheduleError, UnsupportedError
+from tracecut.tracer.loops.flatten_rows import unflattened
 
 from .checking import Subject, check
 from .conftest import PROGRAMS
@@ -55,6 +57,20 @@ def test_the_programs_print_what_they_print(program: Catalogue, items: Mapping[s
         ran = run_woven(program(NAME), made)
         assert (ran.code, ran.stdout) == (0, program(NAME).native_output)
         assert all(ran.used.values())
+
+
+def test_stores_are_found_in_the_program_as_it_is(items: Mapping[str, Inspected]) -> None:
+    """The scope was understood with numbers in the places of row pointers: more instructions stand in its blocks."""
+    item = items["beside_rows"]
+    analysis, tables = item.program.compiled.analysis, item.captured.tables
+    view = analysis.view_of(item.scope)
+    keys = unflattened(analysis.module, view, tables)
+    (store,) = (
+        key for found in item.schedule(item.random(1)).lookups for key in found.sites if key.startswith("store")
+    )
+    assert keys[store] != store
+    assert instruction_of(view, keys[store]).op == "store"
+    assert unflattened(analysis.module, view, ()) == {}
 
 
 def test_records_without_a_border_are_left(program: Catalogue) -> None:

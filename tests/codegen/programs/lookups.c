@@ -258,8 +258,32 @@ SHAPE own_numbers(void) /* nodes that hold the number of another one, which a li
     show("own_numbers", r, DATA);
 }
 
+SHAPE beside_rows(void) /* pointers to rows are loaded in front of what is stored */
+{
+    GIVEN;
+    long **row = malloc(DATA * sizeof *row);
+    EVERY(v) row[v] = longs(2 + v % 3, 50);
+    for (int t = 0; t < SWEEPS; t++) {
+        for (long v = 0; v < DATA; v++) { // @beside_rows
+            for (long k = 0; k < 2 + v % 3; k++)
+                r[a[v]] += row[v][k] * x[b[v]];
+        }
+        long sum = t;
+        EVERY(v)
+        {
+            const long *mine = row[v];
+            sum = (sum * 3 + r[v] + mine[0]) & 1023;
+            x[v] = sum + mine[1];
+        }
+    }
+    show("beside_rows", x, DATA);
+    show("beside_rows", r, DATA);
+    show("beside_rows", w, JOBS);
+}
+
 int main(void)
 {
+    beside_rows();
     largest();
     first_above();
     listed();
