@@ -28,6 +28,8 @@ ACCEPTED = {
     "copied_half": (1, 0, False),
     "copied_only": (1, 0, False),
     "copied_apart": (1, 0, False),
+    "copied_swapped": (1, 0, False),
+    "copied_and_filled": (1, 0, False),
     "copied_twice": (1, 0, False),
     "varying_copy": (1, 0, False),
     "dumping": (1, 1, False),

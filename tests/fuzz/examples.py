@@ -310,6 +310,10 @@ EXAMPLES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         case(SUM, between=("for (int b = 0; b < 6; b++) y[b] = 0;",), **SHARED),
         case(DAMPED, between=("for (int b = 0; b < 6; b++) y[b] = 0;",)),
     ),
+    "ordered-companion": (
+        case(SUM, between=("for (int v = 1; v < 6; v++) y[v] = 0.5 * y[v] + y[v - 1];",), **SHARED),
+        case(DAMPED, between=("for (int v = 1; v < 6; v++) y[v] = 0.5 * y[v] + y[v - 1];",)),
+    ),
     "unrolled": (
         case(SUM, between=("for (int v = 0; v < 6; v += 2) {", "x[v] *= 0.5;", "x[v + 1] *= 0.5;", "}"), **SHARED),
         case(DAMPED, between=("for (int v = 0; v < 6; v += 2) {", "y[v] *= 0.5;", "y[v + 1] *= 0.5;", "}")),

@@ -109,6 +109,7 @@ FEATURES = {
     # Around the kernel.
     "called-once": "no loop around it",
     "companion": "another loop over its data between the calls",
+    "ordered-companion": "one that needs the order of the elements: it looks up where they are",
     "unrolled": "that loop is unrolled by hand",
     "memset": "an array is cleared before each call",
     "memcpy": "an array is copied between the calls",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from dataclasses import replace
 
@@ -56,6 +57,21 @@ def _companion(d: Draft) -> None:
         half = f"0.5 * {name}" if real(array.type) else name
         lines = [f"{other.outside('v')} {'+=' if style == 'apply' else '='} {half};", f"{name} = 0;"]
     d.between += _walk(d, array.length, lines)
+    own = random.Random(str(d.draw.getstate()))  # what else is drawn stays the same
+    if own.random() < 0.3:
+        d.note("ordered-companion")
+        d.between += _ordered(own, array)
+
+
+def _ordered(draw: random.Random, array: Array) -> list[str]:
+    """A loop that needs the order of the elements."""
+    element, before, first = array.outside("v"), array.outside("v - 1"), array.outside("0")
+    head = f"for (int v = 0; v < {array.length}; v++)"
+    total = [f"{array.type} s = 0;", head, f"{{ s = s / 2 + {element}; {element} = s; }}"]
+    neighbours = [f"for (int v = 1; v < {array.length}; v++) {element} = {element} / 2 + {before};"]
+    some = [f"for (int v = 1; v < {array.length}; v += 3) {element} = {element} / 2;"]
+    search = [head, f"if ({element} > {first}) {{ {element} = {first}; break; }}"]
+    return draw.choice([total, neighbours, some, search])
 
 
 def _walk(d: Draft, length: int, lines: list[str]) -> list[str]:

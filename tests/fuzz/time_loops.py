@@ -184,7 +184,7 @@ def check(seed: int, count: int, folder: Path, tally: Tally, *, data_count: bool
     for number in range(count):
         tally.loops += 1
         try:
-            item = program.inspect(f"loop_{number}")
+            item = program.inspect(f"loop_{number}", look_up=False)
         except UnsupportedError:
             continue
         for variant in (VARIANTS[(seed + number) % len(VARIANTS)], "swap"):

@@ -3,8 +3,8 @@
 It shares no code with the scheduler and trusts nothing: each job once, orders that are permutations and respect
 their cuts, arrays that lie in their objects without overlap, indices that follow the data they point to
 (`numbering.py`, `own_indices.py`) and compare as before (`index_tests.py`), other loops that take one record at a time
-(`walks.py`) or look records up (`lookups.py`), copies that hold what is read from them (`copies.py`), blocks that write
-no common data while they may run concurrently (`races.py`).
+(`walks.py`) or look records up (`lookups.py`), blocks of whole records (`blocks.py`), copies that hold what is read
+from them (`copies.py`), jobs that write no common data while they may run concurrently (`races.py`).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from tracecut.support.errors import ScheduleError
 from tracecut.tracer.legality.accesses import Accesses
 from tracecut.tracer.legality.evaluation.memory import Object
 
+from .blocks import check_blocks
 from .copies import check_copies
 from .index_tests import check_index_tests
 from .lookups import check_lookups, check_places
@@ -72,6 +73,7 @@ def check_schedule(
         check_own_indices(schedule, objects, accesses)
         check_walks(schedule, objects, accesses)
         check_lookups(schedule, objects, accesses)
+        check_blocks(schedule, objects, accesses)
     for region in schedule.regions:
         _region(schedule, region, objects)
         fixed = movable is not None and region.region not in movable

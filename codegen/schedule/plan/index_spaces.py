@@ -253,9 +253,9 @@ class _Planner:
         if rest or tail:
             self._keep(place, f"the block at {site.place.told} is cut inside of a record")
         elif not isinstance(site.effect, Fill):
-            ends = block_ends(self.facts, site.key)
+            ends = block_ends(self.facts.by_site, pattern)
             alike = {(self.arrays[self.home[end]].stride, end.extent) for end in ends}
-            if len(alike) == 1 and links.relate(("array", place), ("block", ends[0].access.site.key), first):
+            if len(alike) == 1 and links.relate(("array", place), ("block", ends[0]), first):
                 return [self.home[end] for end in ends if self.home[end] != place]
             self._keep(place, f"the block at {site.place.told} is copied from or to records that do not move along")
         return []

@@ -142,11 +142,15 @@ def other_end(key: str) -> str:
     return key[:-3] + ends[key[-3:]] if key.startswith("call:") and key[-3:] in ends else ""
 
 
-def block_ends(facts: Facts, key: str) -> tuple[Pattern, ...]:
-    """Both ends of a block copy, the target first; none unless each is one block of known bytes."""
+def block_ends(by_site: Mapping[str, Sequence[Pattern]], pattern: Pattern) -> tuple[Pattern, ...]:
+    """Both ends of a block copy, the target first, with the buffers that change places where they are for `pattern`.
+
+    None unless each is one block of known bytes.
+    """
+    key = pattern.access.site.key
     names = sorted((key, other_end(key)), key=lambda name: name[-2:])
-    found = [facts.by_site.get(name, []) for name in names]
-    if any(len(patterns) != 1 or patterns[0].kind != RANGE for patterns in found):
+    found = [[end for end in by_site.get(name, ()) if end.state == pattern.state] for name in names]
+    if any(len(ends) != 1 or ends[0].kind != RANGE for ends in found):
         return ()
     return found[0][0], found[1][0]
 
@@ -160,14 +164,14 @@ def _find_records_of_blocks(
     found = True
     while found:
         found = False
-        for array in ahead:
+        for array in (array for array in ahead if not array.stride):
             records = set()
             for pattern in (pattern for pattern in array.patterns if pattern.kind == RANGE):
-                ends = by_site.get(other_end(pattern.access.site.key), [])
-                other = arrays[home[ends[0]]] if len(ends) == 1 and ends[0].kind == RANGE else array
-                if other.stride and ends[0].extent == pattern.extent:
-                    records.add((other.stride, (pattern.first - ends[0].first + other.origin) % other.stride))
-            if not array.stride and len(records) == 1:
+                for end in block_ends(by_site, pattern):  # none of a block that is filled
+                    other = arrays[home[end]]
+                    if other.stride and end.extent == pattern.extent:
+                        records.add((other.stride, (pattern.first - end.first + other.origin) % other.stride))
+            if len(records) == 1:
                 found = array.take_records(*records.pop()) or found
 
 

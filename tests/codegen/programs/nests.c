@@ -183,6 +183,44 @@ SHAPE copied_kept(void) /* to what is read beside its index too, and stays */
     show("copied_kept", x, DATA);
 }
 
+SHAPE copied_swapped(void) /* what was before is kept in the other of two buffers */
+{
+    GIVEN;
+    VALUES;
+    long *old = longs(DATA, 10);
+    for (int t = 0; t < STEPS; t++) {
+        for (long j = 0; j < JOBS; j++) { // @copied_swapped
+            EDGES(x, r, w);
+        }
+        for (long i = 0; i < DATA; i++)
+            x[i] += r[i] & 7;
+        long *z = x;
+        x = old;
+        old = z;
+        memcpy(x, old, DATA * sizeof *x);
+    }
+    show("copied_swapped", x, DATA);
+    show("copied_swapped", old, DATA);
+}
+
+SHAPE copied_and_filled(void)
+{
+    GIVEN;
+    VALUES;
+    long *old = longs(DATA, 10);
+    for (int t = 0; t < STEPS; t++) {
+        for (long j = 0; j < JOBS; j++) { // @copied_and_filled
+            EDGES(x, r, w);
+        }
+        memcpy(old, x, (DATA - 20) * sizeof *x);
+        memset(old + DATA - 20, 0, 20 * sizeof *x);
+        for (long i = 0; i < DATA; i++)
+            x[i] += r[i] & 7;
+    }
+    show("copied_and_filled", x, DATA);
+    show("copied_and_filled", old, DATA);
+}
+
 SHAPE copied_half(void) /* and this one ends in the middle */
 {
     GIVEN;
@@ -450,6 +488,8 @@ int main(int argc, char **argv)
     copied_shifted();
     copied_apart();
     copied_half();
+    copied_swapped();
+    copied_and_filled();
     copied_kept();
     copied_only();
     copied_twice();
