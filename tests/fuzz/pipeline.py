@@ -130,8 +130,8 @@ def traced(suite: Suite, folder: Path) -> Program:
     return Program(folder, settings, compiled, found, lines)
 
 
-def judge(program: Program, kernel: Kernel) -> tuple[Verdict, Inspected | None]:
-    """Verdict of a kernel's loop, and its inspection when it may be reordered."""
+def judge(program: Program, kernel: Kernel, *, look_up: bool = True) -> tuple[Verdict, Inspected | None]:
+    """Verdict of a kernel's loop, and its inspection when it may be reordered. `look_up`: as for `inspect_scope`."""
     line = program.lines[kernel.name]
     analysis = program.compiled.analysis
     found = [record.id for record in analysis.records if record.place.line == line]
@@ -148,7 +148,7 @@ def judge(program: Program, kernel: Kernel) -> tuple[Verdict, Inspected | None]:
         info = analysis.nest(loop).loops[loop]
         return Verdict("rejected", f"not captured: {info.why or 'its trip count is not known'}"), None
     try:
-        item = program.inspect(kernel.name)
+        item = program.inspect(kernel.name, look_up=look_up)
     except UnsupportedError as error:
         return Verdict("rejected", error.message), None
     verdict = item.inspection.verdicts[item.region]
