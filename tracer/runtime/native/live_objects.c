@@ -156,6 +156,17 @@ LiveObjects *tc_live(const Entry *others, size_t more) {
     return NULL;
 }
 
+/* Asks for what `last_at` is going to read, in two steps: the bucket of an address, and then its first object. */
+static void expect(const LiveObjects *objects, uintptr_t address, int step) {
+    const Stretch *stretch = objects->stretch;
+    if (!objects->count || address < stretch->low) return;
+    for (size_t i = 1; i < objects->stretches && objects->stretch[i].low <= address; i++) stretch++;
+    if (address >= stretch->high) return;
+    const uint32_t *first = stretch->first + ((address - stretch->low) >> stretch->shift);
+    if (step) __builtin_prefetch(objects->entries + *first);
+    else __builtin_prefetch(first);
+}
+
 /* The last object that begins at or before an address; NOWHERE for none. */
 static size_t last_at(const LiveObjects *objects, uintptr_t address) {
     const Stretch *stretch = objects->stretch;

@@ -27,7 +27,7 @@ typedef struct {
 } RowTables;
 
 enum { ROWS_NO_MEMORY = -1, ROWS_OUTSIDE = -2, ROWS_NONE = -3, ROWS_TWICE = -4, ROWS_PAIR = -5, ROWS_PAIR_UNKNOWN = -6,
-       ROWS_MIDDLE = -7, ROWS_OF_ROWS = -8 };
+       ROWS_MIDDLE = -7, ROWS_OF_ROWS = -8, AHEAD = 32 /* pointers ahead of the one that is looked up */ };
 
 static int64_t offset_of(const Column *column, int64_t i) {
     return column->offsets ? column->offsets[i] : column->first + i * column->stride;
@@ -85,6 +85,12 @@ static size_t reached(const LiveObjects *objects, uint64_t pointer) {
     return place != NOWHERE && pointer - objects->entries[place].base <= objects->entries[place].size ? place : NOWHERE;
 }
 
+static void expect_at(const LiveObjects *objects, const Column *column, int64_t i, int step) {
+    if (i >= column->count) return;
+    int64_t offset = offset_of(column, i);
+    if (offset >= 0 && offset <= column->bytes - 8) expect(objects, (uintptr_t)pointer_of(column, i), step);
+}
+
 /* Puts the object that each pointer of a column leads to in the place of its row, −1 for none. Pointers of one place in
    columns that follow each other lead to the same object most often (a row and its end): that one is tried first. */
 static int look_up(RowTables *rows, const Column *columns, int32_t c) {
@@ -96,6 +102,7 @@ static int look_up(RowTables *rows, const Column *columns, int32_t c) {
         if (offset < 0 || offset > column->bytes - 8) return ROWS_OUTSIDE;
         uint64_t pointer = pointer_of(column, i);
         size_t place = NOWHERE;
+        for (int step = 0; step < 2 && !before; step++) expect_at(objects, column, i + (step ? AHEAD / 2 : AHEAD), step);
         if (before && before[i] >= 0) {
             size_t tried = (size_t)before[i], next = tried + 1;
             Entry entry = objects->entries[tried];
@@ -128,6 +135,10 @@ static int64_t number_rows(RowTables *rows, const Column *columns, int32_t count
     for (int32_t c = 0; c < count; c++)
         for (int64_t i = 0; i < columns[c].count; i++) {
             int32_t place = rows->row[c][i];
+            if (i + AHEAD < columns[c].count && rows->row[c][i + AHEAD] >= 0) {
+                __builtin_prefetch(&rows->row_of[rows->row[c][i + AHEAD]], 1);
+                __builtin_prefetch(&rows->objects->entries[rows->row[c][i + AHEAD]]);
+            }
             if (place < 0) continue;
             int32_t *row = &rows->row_of[place];
             if (*row < 0) {
