@@ -41,8 +41,8 @@ EXITS = {  # how many parts run seldom; where that is said by the last word: fur
     "levels_from_below": (0, []),
     "mesh_checked": (0, []),
     "mesh_classes": (1, ["other"]),
-    "mesh_colour_vectors": (1, []),
-    "mesh_colours": (1, []),  # pieces that do not follow each other
+    "mesh_colour_vectors": (0, []),
+    "mesh_colours": (0, []),  # pieces that do not follow each other
     "mesh_dump_block": (1, ["1", "3", "100"]),
     "mesh_dump_text": (1, ["1", "3", "100"]),
     "mesh_forking": (1, ["1", "3", "100"]),
