@@ -36,6 +36,7 @@ _OLD = (
     "implicit-function-declaration implicit-int int-conversion incompatible-pointer-types "
     "incompatible-function-pointer-types return-type return-mismatch"
 )
+WITHOUT_OPENMP = "-DTRACECUT_OMP_ELSEWHERE"  # as of `omp.h`
 OLD_C = tuple(f"-Wno-error={name}" for name in _OLD.split())
 # An unoptimised build calls these; no optimisation may put something else in their place.
 _MATH = (
@@ -157,8 +158,8 @@ def _compile(
     own.append("-Wno-unused-command-line-argument")
     if cxx and clang.is_zig:
         own += cxx_headers()
-    if flags.openmp:
-        own += ["-Wno-unknown-pragmas", "-Wno-source-uses-openmp", "-idirafter", str(_openmp_headers(folder))]
+    own += ["-idirafter", str(_openmp_headers(folder))]
+    own += ["-Wno-unknown-pragmas", "-Wno-source-uses-openmp"] if flags.openmp else [WITHOUT_OPENMP]
     first = [] if cxx else OLD_C
     command = [*clang.command, *first, *user, *own, *flags.spelled(source), "-o", str(target), _as_file(source)]
     finished = _run(command, target, guardian)
@@ -173,8 +174,7 @@ def preprocessor(source: str, flags: Flags) -> list[str]:
     own = ["-E", "-w", "-Wno-unused-command-line-argument"]
     if cxx and not os.environ.get(VARIABLE):
         own += cxx_headers()
-    if flags.openmp:
-        own += ["-idirafter", str(Path(__file__).parent)]
+    own += ["-idirafter", str(Path(__file__).parent), *([] if flags.openmp else [WITHOUT_OPENMP])]
     user = [flag for flag in flags.compile if flag != "-Werror"]
     return [*driver(cxx=cxx), *user, *own, *flags.spelled(source), _as_file(Path(source))]
 
@@ -202,7 +202,7 @@ def _as_file(source: Path) -> str:
 
 
 def _openmp_headers(folder: Path) -> Path:
-    """A folder with an `omp.h` whose functions answer as in a program of one thread."""
+    """A folder with an `omp.h` whose functions answer as in a program of one thread, or are declared alone."""
     place = folder / "serial"
     place.mkdir(exist_ok=True)
     (place / "omp.h").write_bytes(resources.files(__package__).joinpath("omp.h").read_bytes())

@@ -172,6 +172,17 @@ def test_openmp_is_serialised_and_that_is_stated(suffix: str, tmp_path: Path) ->
     assert done.stdout == "4950 1 0 1\n"
 
 
+@pytest.mark.parametrize("suffix", [".c", ".cpp"])
+def test_without_openmp_its_functions_are_those_of_a_library(suffix: str, tmp_path: Path) -> None:
+    """GCC finds the header without `-fopenmp`, too; what a program calls of it is linked by itself."""
+    path = tmp_path / f"program{suffix}"
+    path.write_text(OPENMP)
+    sources, flags = parse_flags([str(path), "-Wall"])
+    text = to_ir(Path(sources[0]), flags, tmp_path, canonical=True)
+    for name in ("i32 @omp_get_max_threads", "double @omp_get_wtime", "void @omp_set_lock"):
+        assert re.search(rf"declare .*{name}\(", text)
+
+
 @pytest.mark.parametrize("standard", ["c89", "c99", "gnu99", "gnu17"])
 def test_openmp_needs_no_more_than_the_standard_that_the_program_is_in(standard: str, tmp_path: Path) -> None:
     """Strict ones have neither `inline` nor struct timespec; a program may use names of <time.h> as its own."""
