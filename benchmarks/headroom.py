@@ -67,6 +67,7 @@ STEPS = {  # five seconds or so where the data are numbered at random
     "mesh_local.c": 70,
     "mesh_logs.cpp": 100,
     "mesh_openmp.c": 200,
+    "mesh_ordered.c": 50,
     "mesh_refined.c": 50,
     "mesh_smoothing.cpp": 70,
     "mesh_stages.c": 8,

@@ -31,7 +31,7 @@ from tracecut.tracer.loops.phi_sources import entry_and_latch
 from tracecut.tracer.loops.scalar_evolution import ScalarView
 
 from .induction_values import affine
-from .lookups import Places, add_lookups
+from .lookups import Places, accesses_at, add_lookups
 from .target import HostTarget, RegionCode, check_loop, check_slots
 
 DECLARATIONS = (
@@ -77,7 +77,7 @@ def weave(module: Module, regions: list[RegionCode], scopes: list[WovenScope]) -
     for scope in scopes:  # before anything has another place
         for key in scope.calls:
             _weave_call(scope, key, blocks[scope.view.function.name])
-    add_lookups(module, _together(scope.lookups for scope in scopes))
+    asked = accesses_at(module, _together(scope.lookups for scope in scopes))
     for scope in scopes:  # first, so that entering a scope comes before its first region
         name = scope.view.function.name
         _weave_scope(scope, functions[name], blocks[name])
@@ -85,6 +85,7 @@ def weave(module: Module, regions: list[RegionCode], scopes: list[WovenScope]) -
         name = region.view.function.name
         _weave_region(region, functions[name], blocks[name])
         module.items.append(region.outlined.code)
+    add_lookups(module, asked)  # at last: blocks are cut
     for line in DECLARATIONS:
         module.append(line)
 

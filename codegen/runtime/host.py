@@ -39,7 +39,7 @@ from tracecut.tracer.runtime.hooks import ENTER, LEAVE, MISMATCH, PAUSE, PROBE, 
 from .active_layouts import ActiveLayouts
 from .coming_schedule import ComingSchedule
 from .inspection_gain import expected_gain
-from .pauses import FINAL, MOVED, Pause
+from .pauses import FINAL, MOVED, SLOW, Pause
 from .region_codes import region_codes
 from .run_summary import run_summary, told, why_closed
 from .schedule_file import ScopeFile
@@ -85,7 +85,7 @@ class Host:
                 scope,
                 scope.schedule,
                 scope.key,
-                Pause(scope.number, scope.main, tuple(scope.numbers.values()), scope.pays_after),
+                Pause(scope.number, scope.main, tuple(scope.numbers.values()), scope.pays_after, scope.lookup_gain),
                 ComingSchedule(scope.number, scope.main, bool(scope.options["single"]), self.tables.probes, say),
                 used_rows=scope.used_rows,
             )
@@ -259,6 +259,11 @@ class Host:
                 self._adopt(state)
             elif state.coming.slower(self.states[region]):
                 self._off(state)
+            elif state.pause.without:
+                self._weigh(state)
+            elif state.pause.outweighed(self.tables):
+                self._off(state)
+                state.pause.try_without(self.tables)
             elif state.waiting is not None:
                 numbers, why, declined, spent = state.waiting
                 state.waiting = None
@@ -269,6 +274,14 @@ class Host:
             self._off(state)
             self.say(f"scope {state.file.number}: {told(error)}; the original order runs")
         state.nanoseconds += time.perf_counter_ns() - start
+
+    def _weigh(self, state: ScopeState) -> None:
+        """The layout comes back if an iteration of the scope takes no longer with it."""
+        if state.pause.slower(self.tables):
+            state.refused = SLOW
+            self.say(f"scope {state.file.number}: {SLOW}; the original order runs")
+        else:
+            _, state.refused = self._use(state, state.pause.raw, state.pause.bases)
 
     def _inspect_now(self, state: ScopeState, numbers: dict[str, int | float], why: str, per_call: float) -> None:
         assert self.inspect is not None

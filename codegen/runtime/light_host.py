@@ -27,7 +27,7 @@ from tracecut.tracer.runtime.hook_slots import named_numbers
 from tracecut.tracer.runtime.hooks import ENTER, LEAVE, MISMATCH, PAUSE, PROBE, TRAPS, Tables, mismatch
 
 from .listed_scope import ListedScope
-from .pauses import FINAL, MOVED
+from .pauses import FINAL, MOVED, SLOW
 from .run_summary import run_summary, told, why_closed
 
 TYPE_CHECKING = False  # as in `typing`
@@ -173,6 +173,11 @@ class LightHost:
                 self._adopt(scope)
             elif scope.coming.slower(self.tables.states[region]):
                 self._off(scope)
+            elif scope.pause.without:
+                self._weigh(scope)
+            elif scope.pause.outweighed(self.tables):
+                self._off(scope)
+                scope.pause.try_without(self.tables)
             elif scope.seen is not None:
                 (raw, why, declined, spent), scope.seen = scope.seen, None
                 times = self.tables.states[region]
@@ -218,6 +223,15 @@ class LightHost:
         if why:
             scope.refused = why
             self.say(f"scope {number}: {why}; the original order runs")
+
+    def _weigh(self, scope: ListedScope) -> None:
+        """The layout comes back if an iteration of the scope takes no longer with it."""
+        number = int(scope.listed["number"])
+        if scope.pause.slower(self.tables):
+            scope.refused = SLOW
+            self.say(f"scope {number}: {SLOW}; the original order runs")
+        else:
+            scope.refused = self._use(scope, scope.pause.raw, number, None, scope.pause.bases)
 
     def _leave(self, number: int) -> None:
         start = time.perf_counter_ns()

@@ -37,7 +37,7 @@ class ListedScope:
         self.seen: tuple[list[int], str, int, int] | None = None  # slots, why, declined and nanoseconds before
         regions = tuple(int(number) for number in listed["regions"].values())
         number, main = int(listed["number"]), int(listed["main"])
-        self.pause = Pause(number, main, regions, float(listed["pays_after"]))
+        self.pause = Pause(number, main, regions, float(listed["pays_after"]), float(listed["lookup_gain"]))
         self.coming = ComingSchedule(number, main, bool(listed["single"]), tables.probes, say)
 
     def expects(self, per_call: float, sweeps: float, **how: bool) -> str | None:

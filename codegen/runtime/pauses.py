@@ -3,15 +3,20 @@
 At an exit the data go back to their places; the next region that runs asks for the layout again. It gets it if
 everything that the schedule assumes holds as when the scope was entered, its arrays lie where they lay, and exits are
 not so frequent that the copies cost more than what runs between them gains.
+
+Loops beside the regions that look records up take longer than they did, and how long they run may be up to the data. As
+long as all that is done beside the sweeps takes less than these gain, that cannot matter. Once it takes more, two
+iterations of the scope run in the original order, to see which of the two is quicker.
 """
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 
 TYPE_CHECKING = False  # as in `typing`
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from tracecut.tracer.runtime.hooks import Tables
 
@@ -19,6 +24,8 @@ PATIENCE = 3  # copies that may be lost before a layout is given up
 COSTLY = "its layout had to be left so often that it cost more than it gained"
 FINAL = "a pointer was replaced on a way that seldom runs"
 MOVED = "an array lies elsewhere after an exit"
+WATCHED, WITHOUT, LATER = 4, 2, 4  # sweeps that are looked at, those without the layout; how many times as many later
+SLOW = "looking records up beside the sweeps takes more than these gain"
 
 
 @dataclass
@@ -28,20 +35,28 @@ class Pause:
     Attributes:
         scope: its number. main: its main region. regions: all of them.
         pays_after: calls of the main region that pay for the copies of one exit.
+        gain: of a sweep in the new order, as a share of its time, where something looks records up; 0: nothing does.
         raw: values that the scope was entered with. bases: addresses of its objects.
         waiting: the layout is not in force, and the next region asks for it.
         lost: calls that would have been needed to pay for the copies until now, those that there were taken off.
+        without: the layout is not in force, to see how long that takes.
     """
 
     scope: int
     main: int
     regions: tuple[int, ...]
     pays_after: float
+    gain: float = 0.0
     raw: list[int] = field(default_factory=list)
     bases: list[int] = field(default_factory=list)
     waiting: bool = False
     lost: float = 0.0
+    without: bool = False
+    clock: Callable[[], int] = time.perf_counter_ns
     _calls: int = 0
+    _watched: tuple[int, int, int] | None = None  # since when: nanoseconds, sweeps, and nanoseconds of these
+    _sweeps: int = WATCHED
+    _step: float = 0.0  # nanoseconds of an iteration of the scope with the layout
 
     @property
     def too_costly(self) -> str:
@@ -53,10 +68,13 @@ class Pause:
         self.raw, self.bases = list(raw), list(bases)
         self.waiting, self._calls = False, tables.states[self.main].calls
         tables.in_force[self.scope] = 1
+        if self.gain:
+            self._watch(tables, self._sweeps)
 
     def end(self, tables: Tables) -> None:
         """The layout is not in force, and nobody asks for it."""
-        self.waiting = False
+        self.waiting = self.without = False
+        self._watched = None
         tables.in_force[self.scope] = 0
 
     def exit(self, tables: Tables) -> str:
@@ -73,6 +91,44 @@ class Pause:
             self._ask(tables)
             return False
         return True
+
+    def _watch(self, tables: Tables, sweeps: int) -> None:
+        times = tables.states[self.main]
+        self._watched = self.clock(), times.calls + times.declined, times.nanoseconds
+        tables.probes[self.main] = sweeps + 1
+
+    def _seen(self, tables: Tables) -> tuple[float, float]:
+        """Nanoseconds of an iteration of the scope, and of a sweep in it, since they are watched."""
+        assert self._watched is not None
+        start, sweeps, spent = self._watched
+        times = tables.states[self.main]
+        count = max(1, times.calls + times.declined - sweeps)
+        return (self.clock() - start) / count, (times.nanoseconds - spent) / count
+
+    def outweighed(self, tables: Tables) -> bool:
+        """Whether the layout has to be left for a while, since what is done beside the sweeps may cost what they gain.
+
+        `try_without` is to be called then, when it is left."""
+        if self._watched is None or self.without:
+            return False
+        self._step, sweep = self._seen(tables)
+        if self._step - sweep > self.gain * sweep and tables.depth[self.scope] == 1:
+            return True
+        self._sweeps *= LATER
+        self._watch(tables, self._sweeps)
+        return False
+
+    def try_without(self, tables: Tables) -> None:
+        """The layout is left, to see how long an iteration of the scope takes without it."""
+        self.without = True
+        self._watch(tables, WITHOUT)
+
+    def slower(self, tables: Tables) -> bool:
+        """Whether it took longer with the layout. Else that may come back into force, and is looked at again later."""
+        step, _ = self._seen(tables)
+        self.without, self._watched = False, None
+        self._sweeps *= LATER
+        return step < self._step
 
     def _ask(self, tables: Tables) -> None:
         """Have the next call of each region ask for the layout."""

@@ -158,13 +158,15 @@ def in_the_places_of(found: Sequence[Lookup], known: Sequence[Lookup]) -> tuple[
 
     Raises UnsupportedError where the code does not look up what has to be.
     """
-    places = {place: Lookup(item.sites, -1, item.stride, item.align) for place, item in enumerate(known)}
+    places = {place: replace(item, move=-1) for place, item in enumerate(known)}
     free = list(places)
     for item in found:
-        fits = [p for p in free if {*item.sites} <= {*known[p].sites} and item.stride == known[p].stride]
+        mine = {*item.sites}
+        fits = [p for p in free if mine <= {*known[p].sites} and item.stride == known[p].stride]
+        fits = [p for p in fits if item.align <= known[p].align]  # what the code relies on
         if not fits:
             raise UnsupportedError("the code beside its loops would have to look up other records now")
         place = min(fits, key=lambda p: len(known[p].sites))
         free.remove(place)
-        places[place] = Lookup(known[place].sites, item.move, item.stride, item.align)
+        places[place] = replace(known[place], move=item.move)
     return tuple(places.values())

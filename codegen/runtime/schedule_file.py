@@ -5,6 +5,7 @@ The file holds data only. The code that it belongs to is in the program's librar
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -84,6 +85,15 @@ class ScopeFile:
     def nested(self) -> bool:
         """Whether loops of the scope lie between it and the region: then its own trip count tells too few sweeps."""
         return self.nest.loops[int(self.options["region"])].parent not in (None, self.nest.root)
+
+    @property
+    def lookup_gain(self) -> float:
+        """What a sweep gains, as a share of its time in the new order, if something beside it looks records up; else 0.
+        Infinite where it is not known."""
+        if not self.schedule.lookups or not self.options["single"]:
+            return 0.0
+        new = self.costs["optimized"]
+        return self.costs["original"] / new - 1 if new > 0 else math.inf
 
     @property
     def pays_after(self) -> float:

@@ -28,6 +28,8 @@ from .rows.saved_columns import listed_tables
 from .saved_schedule import WIDTHS
 from .schedule_file import ScopeFile
 
+MOST_GAIN = 1e9  # a number that JSON has
+
 
 def _sweeps(trip: Expr, places: Mapping[str, int]) -> list[list[int]] | None:
     """[first value, step, bound] of a trip count, each as [slot, 0] or [−1, number]; None when it is made otherwise."""
@@ -172,6 +174,7 @@ def first_look(file: ScopeFile, name: str, folder: Path) -> dict[str, Any]:
         "main": file.main,
         "pays_after": file.pays_after,
         "single": bool(file.options["single"]),
+        "lookup_gain": min(file.lookup_gain, MOST_GAIN),
         "costs": {name: file.costs[name] for name in ("original", "optimized", "inspect", "copy", "sweeps")},
         "method": str(file.options["method"]),
         "threads": int(file.options["threads"]),

@@ -51,6 +51,7 @@ EXITS = {  # how many parts run seldom; where that is said by the last word: fur
     "mesh_local": (0, ["7"]),
     "mesh_logs": (2, ["much"]),
     "mesh_openmp": (0, []),
+    "mesh_ordered": (0, []),
     "mesh_refined": (1, ["0.001", "0.05"]),
     "mesh_smoothing": (0, []),
     "mesh_stages": (0, []),

@@ -42,7 +42,7 @@ def traced_module(analysis: Analysis, hooked: Mapping[int, Sequence[tuple[str, s
         before_end(blocks[function.name][str(view.loops[number].preheader)], lines)
         for target in dict.fromkeys(target for _, target in view.loops[number].exits):
             at_start(blocks[function.name][target], [Instruction(f"call void @tc_loop_done(i32 {number})")])
-    _set_apart(module)
+    set_apart(module)
     module.append(f"@tc_counts = global [{max(1, analysis.n_loops + len(counted))} x i64] zeroinitializer, align 8")
     for line in HOOKS:
         module.append(line)
@@ -59,10 +59,10 @@ def _counting(at: str, place: int) -> list[Instruction]:
     ]
 
 
-def _set_apart(module: Module) -> None:
-    """Say that nothing but its own code touches the counters: an inner loop then counts in a register.
+def set_apart(module: Module) -> None:
+    """Say that the program's own loads and stores touch nothing of what `OURS` marks, so that it stays in registers.
 
-    Of calls nothing is said: what is called counts as well.
+    Of calls nothing is said: what is called may count as well, or change a layout.
     """
     first = 1 + max((int(name[1:]) for name in module.metadata() if name[1:].isdigit()), default=-1)
     domain, scope, ours = (f"!{first + place}" for place in range(3))

@@ -41,15 +41,11 @@ class LookupTable:
 
     def __init__(self, library: ctypes.CDLL, scope: int, count: int) -> None:
         self._entries = (Entry * count).in_dll(library, table_of(scope))
-        self._empty = [int(entry.new) for entry in self._entries]  # leads to a number that is never used
         self._next: list[Moved] = []
 
     def prepare(self, moved: Sequence[Moved]) -> None:
         """What `put` is to write: base, size, new, and start of each entry; `NOWHERE` leaves it empty."""
-        self._next = [
-            (base, size, new, start % (1 << 64)) if size else (0, 0, empty, 0)
-            for (base, size, new, start), empty in zip(moved, self._empty, strict=True)
-        ]
+        self._next = [(base, size, new, start % (1 << 64)) for base, size, new, start in moved]
 
     def put(self) -> None:
         """The layout is in force."""
@@ -58,5 +54,5 @@ class LookupTable:
 
     def clear(self) -> None:
         """It is not any more."""
-        for entry, empty in zip(self._entries, self._empty, strict=True):
-            entry.base, entry.size, entry.new, entry.start = 0, 0, empty, 0
+        for entry in self._entries:
+            entry.base, entry.size, entry.new, entry.start = NOWHERE

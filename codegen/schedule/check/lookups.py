@@ -44,7 +44,7 @@ def check_lookups(schedule: Schedule, objects: Sequence[Object], accesses: Acces
 
 def _stays_inside(access: Access, move: Move, lookup: Lookup) -> None:
     site = access.site
-    wide = site.size > site.align or site.length is not None or site.align > lookup.align
+    wide = site.size > site.align or site.length is not None or site.size > lookup.align
     if wide or move.stride % lookup.align or move.stride != lookup.stride:
         raise ScheduleError(f"what is looked up at {site.place} may cross the border of a record")
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from tracecut.codegen.schedule import schedule as sc
 from tracecut.codegen.schedule.graph.scope_graph import ScopeGraph
 from tracecut.codegen.schedule.guards.relevance import unrelated_numbers
+from tracecut.codegen.schedule.plan.lookups import alignment_of
 from tracecut.codegen.schedule.plan.piece_lengths import first_of
 from tracecut.codegen.schedule.plan.range_function import NEW, OLD, Group
 from tracecut.codegen.schedule.plan.scope_plan import RegionUse, ScopePlan, Segments, Space
@@ -145,7 +146,7 @@ def _lookups(plan: ScopePlan) -> tuple[sc.Lookup, ...]:
             tuple(sorted({pattern.access.site.key for pattern in found[place]})),
             number,
             plan.arrays[place].stride,
-            max(pattern.access.site.align for pattern in found[place]),
+            max(map(alignment_of, found[place])),
         )
         for number, place in enumerate(moved)
         if place in found

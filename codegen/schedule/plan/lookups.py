@@ -56,9 +56,18 @@ def may_look_up(accesses: Accesses, pattern: Pattern, regions: Collection[int]) 
     return 0 < site.size <= site.align
 
 
+def alignment_of(pattern: Pattern) -> int:
+    """What the address of a lookup is a multiple of, as far as that matters: no access is cut by such places.
+
+    The compiler may promise more (every second of the words that a loop takes), which does not hold for moved records.
+    """
+    size = pattern.access.site.size
+    return 1 << (size - 1).bit_length()
+
+
 def stays_inside(array: Array, pattern: Pattern) -> bool:
     """Whether a lookup touches no two records of an array: records begin where its addresses are aligned to."""
-    align = pattern.access.site.align
+    align = alignment_of(pattern)
     return array.stride % align == 0 and (array.object.base + array.origin) % align == 0
 
 
