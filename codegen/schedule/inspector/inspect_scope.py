@@ -262,9 +262,28 @@ def inspect_scope(
     inspection = Inspection(accesses, verdicts, plan, use_data)
     if renumber and region in verdicts:
         inspection = _with_blocking_loops(inspection, region, exact=exact, look_up=look_up)
+        if look_up:
+            inspection = _without_fixed_loops(inspection, region, exact=exact)
     check_written_rows(accesses, inspection.plan.uses)
     check_address_dependence(accesses)
     return inspection
+
+
+def _without_fixed_loops(found: Inspection, region: int, *, exact: bool) -> Inspection:
+    """The scope without the regions whose order is fixed, if then more of a region's arrays move.
+
+    Such a loop gains little as a region, and as one it cannot look records up.
+    """
+    movable, verdicts = found.plan.movable, found.verdicts
+    regions = [loop for loop in verdicts if loop in movable or loop == region]
+    if len(regions) == len(verdicts) or not found.gathered(region)[1]:
+        return found
+    try:
+        plan = plan_scope(found.accesses, regions, movable, exact=exact)
+    except UnsupportedError:  # the scope with them was understood
+        return found
+    other = Inspection(found.accesses, {loop: verdicts[loop] for loop in regions}, plan, found.use_data)
+    return other if other.rank(region) > found.rank(region) else found
 
 
 def _with_blocking_loops(found: Inspection, region: int, *, exact: bool, look_up: bool) -> Inspection:

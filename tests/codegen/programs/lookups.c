@@ -210,6 +210,22 @@ SHAPE in_passing(void) /* once a step, a number that the step decides; and a blo
     show("in_passing", x, DATA);
 }
 
+SHAPE probed(void) /* a loop over indices that has to keep its order, and computes where else it goes */
+{
+    GIVEN;
+    for (int t = 0; t < SWEEPS; t++) {
+        for (long j = 0; j < JOBS; j++) { // @probed
+            HOT(x, r);
+        }
+        ADVANCE;
+        for (long k = 0; k < JOBS / 4; k++) {
+            long at = a[k];
+            x[at] = (x[at] * 3 + x[(at * 7 + k) % DATA]) & 1023;
+        }
+    }
+    show("probed", x, DATA);
+}
+
 SHAPE packed(void) /* records that begin anywhere: what is promised of an address does not keep it in one */
 {
     GIVEN;
@@ -294,6 +310,7 @@ int main(void)
     two_arrays();
     swapped_sum();
     in_passing();
+    probed();
     packed();
     own_numbers();
     return 0;
