@@ -148,7 +148,6 @@ KEPT = [
     ("pairs", "two_distances", "1600", "the index at", "reaches it at two distances"),
     ("pairs", "downwards", "4800", "the loop at", "reaches it at two distances"),
     ("rows", "column_major", "1600", "the index at", "cannot be renumbered"),
-    ("locals", "hidden_in_choice", "1600", "the access at", "reaches it and an array that is not moved"),
     ("locals", "hidden_in_choice", "%i", "every iteration", "has it for itself"),
     ("pieces", "staying", "1600", "the index at", "reaches it at two distances"),
     ("pointers", "two_and_others", "tc.rows0+32", "the index at", "cannot be renumbered"),
@@ -158,6 +157,7 @@ KEPT = [
 
 # Loops beside the hot one that cannot run on another numbering: what they walk moves, and they look it up.
 LOOKED_UP = [
+    ("locals", "hidden_in_choice", "1600", "the index at", "is not one of a loop that could be rescheduled"),
     ("indirect", "swapping_and_kept", "1600", "the access at", "is not understood"),
     ("pieces", "flat_part", "4800", "the loop at", "walks a part of a record"),
     ("pieces", "flat_shifted", "4800", "the loop at", "walks a part of a record"),

@@ -26,6 +26,8 @@ def check_blocks(schedule: Schedule, objects: Sequence[Object], accesses: Access
         site = access.site
         if site.length is None or site.loop in inside or not access.runs or access.object is None:
             continue
+        if access.form is not None and access.form.terms:
+            continue  # one in each iteration of a loop, which is a walk
         mine = _pieces(schedule, objects, access)
         if not mine or isinstance(site.effect, Fill):
             continue

@@ -154,7 +154,7 @@ def test_a_layout_that_too_few_sweeps_pay_for_is_not_used(tmp_path: Path, steps:
     program = trace(FEW, tmp_path)
     item = program.inspect("few")
     library, (scope,), names = woven([item], [item.schedule(item.random(0))])
-    costly = replace(scope, costs={**scope.costs, "copy": 7.0})
+    costly = replace(scope, costs={**scope.costs, "optimized": 1.0, "copy": 7.0})
     assert costly.pays_after == 7
     made = library, [costly], names
     native = run_woven(program, made, argv=[str(steps)], enabled=False)
