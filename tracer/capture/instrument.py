@@ -12,7 +12,7 @@ from tracecut.tracer.loops.exits import counted_blocks
 from tracecut.tracer.loops.live_ins import live_ins
 from tracecut.tracer.loops.program import Analysis
 
-OURS = "alias.scope"  # metadata of what touches the counters
+OURS = "tracecut"  # marks what touches the counters, until `set_apart`
 HOOKS = ("declare void @tc_loop(i32, ptr)", "declare void @tc_loop_done(i32)")
 
 
@@ -72,7 +72,7 @@ def set_apart(module: Module) -> None:
                 if item.op not in ("load", "store"):
                     continue
                 if OURS in item.meta:
-                    meta = {OURS: ours}
+                    meta = {"alias.scope": ours}
                 elif "noalias" in item.meta:
                     continue
                 else:

@@ -210,6 +210,29 @@ SHAPE in_passing(void) /* once a step, a number that the step decides; and a blo
     show("in_passing", x, DATA);
 }
 
+static void spread(long *restrict to, const long *restrict from, const int *restrict at)
+{
+    for (long j = 0; j < JOBS; j++) // @told_apart
+        to[at[j]] += from[j % DATA] & 7;
+}
+
+SHAPE told_apart(void) /* what a function may change is told apart by its author; the loop beside it writes it all */
+{
+    GIVEN;
+    for (int t = 0; t < SWEEPS; t++) {
+        spread(r, x, a);
+        long sum = t;
+        EVERY(v)
+        {
+            sum = (sum * 3 + r[v]) & 1023;
+            x[v] += sum;
+            r[v] ^= x[v] & 3;
+        }
+    }
+    show("told_apart", x, DATA);
+    show("told_apart", r, DATA);
+}
+
 SHAPE probed(void) /* a loop over indices that has to keep its order, and computes where else it goes */
 {
     GIVEN;
@@ -310,6 +333,7 @@ int main(void)
     two_arrays();
     swapped_sum();
     in_passing();
+    told_apart();
     probed();
     packed();
     own_numbers();

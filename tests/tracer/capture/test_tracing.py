@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tracecut.ir.llvm import parse_module
-from tracecut.tracer.capture.instrument import global_objects, hook_values, traced_module
+from tracecut.tracer.capture.instrument import global_objects, hook_values, set_apart, traced_module
 from tracecut.tracer.capture.snapshot import Capture
 from tracecut.tracer.loops.exits import counted_blocks
 from tracecut.tracer.loops.program import Analysis
@@ -168,6 +168,31 @@ def test_counters_lie_apart_from_what_the_program_touches(program: Program) -> N
     assert counting and all(line.endswith(f", !alias.scope {ours[1]}") for line in counting)
     rest = [line for line in lines if line not in counting]
     assert rest and all(f", !noalias {ours[1]}" in line for line in rest)
+
+
+RESTRICTED = """
+define void @copy(ptr %a, ptr %b) {
+  %x = load i64, ptr %a, align 8, !alias.scope !3, !tbaa !4
+  store i64 %x, ptr %b, align 8, !noalias !3
+  store i64 %x, ptr %a, align 8
+  ret void
+}
+!1 = distinct !{!1}
+!2 = distinct !{!2, !1}
+!3 = !{!2}
+!4 = !{!5, !5, i64 0}
+!5 = !{!"long", !6, i64 0}
+!6 = !{!"char"}
+"""
+
+
+def test_what_restrict_says_of_the_program_stays() -> None:
+    """What it tells apart from other accesses of the program is none of the counters."""
+    module = parse_module(RESTRICTED)
+    set_apart(module)
+    load, other, plain = (item.meta for item in module.functions["@copy"].entry.instructions[:3])
+    assert load["alias.scope"] == "!3" and load["tbaa"] == "!4" and load["noalias"] not in ("", "!3")
+    assert other == {"noalias": "!3"} and plain == {"noalias": load["noalias"]}
 
 
 SHORT = """
