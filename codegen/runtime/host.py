@@ -228,7 +228,7 @@ class Host:
         """An exit of a scope begins."""
         state = self.scopes[number]
         start = time.perf_counter_ns()
-        was = state.executor is not None and state.executor.active
+        was = (state.executor is not None and state.executor.active) or state.pause.without
         self._off(state)
         if final:
             state.waiting, state.refused = None, FINAL

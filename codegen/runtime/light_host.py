@@ -204,7 +204,7 @@ class LightHost:
         """An exit of a scope begins."""
         scope = self.scopes[number]
         start = time.perf_counter_ns()
-        was = scope.executor is not None and scope.executor.active
+        was = (scope.executor is not None and scope.executor.active) or scope.pause.without
         self._off(scope)
         if final:
             scope.seen, scope.refused = None, FINAL

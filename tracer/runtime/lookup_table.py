@@ -49,10 +49,11 @@ class LookupTable:
 
     def put(self) -> None:
         """The layout is in force."""
-        for entry, found in zip(self._entries, self._next, strict=True):
-            entry.base, entry.size, entry.new, entry.start = found
+        for entry, (base, size, new, start) in zip(self._entries, self._next, strict=True):
+            entry.base, entry.new, entry.start = base, new, start
+            entry.size = size  # at last: whoever reads an entry asks for its size first
 
     def clear(self) -> None:
         """It is not any more."""
         for entry in self._entries:
-            entry.base, entry.size, entry.new, entry.start = NOWHERE
+            entry.size = 0
