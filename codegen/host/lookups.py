@@ -13,7 +13,7 @@ while the layout is not in force, so the code may run anywhere, and on other mem
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from tracecut.codegen.schedule.schedule import Lookup
@@ -84,22 +84,23 @@ def accesses_at(module: Module, places: Places) -> Asked:
     return found
 
 
-def add_lookups(module: Module, asked: Asked) -> None:
-    """Put lookups in front of accesses, in place, and the tables that they ask. O(instructions)."""
+def add_lookups(module: Module, functions: Collection[Function], asked: Asked) -> None:
+    """Put lookups in front of accesses of these functions, in place, and the tables that they ask in the module.
+    O(instructions)."""
     if not asked:
         return
     entries: dict[str, int] = {}
     for item in (item for found in asked.values() for item in found):
         entries[item.table] = max(entries.get(item.table, 0), item.entry + 1)
     count = 0
-    for function in module.functions.values():
+    for function in functions:
         for block in list(function.blocks):
             if any(id(item) in asked for item in block.instructions):
                 count = _split(function, block, asked, count)
     for table, size in entries.items():
         empty = ", ".join([f"{ENTRY} zeroinitializer"] * size)
         module.append(f"{table} = global [{size} x {ENTRY}] [{empty}], align 8")
-    set_apart(module)
+    set_apart(module, functions)
 
 
 def _split(function: Function, block: Block, asked: Asked, count: int) -> int:

@@ -85,7 +85,7 @@ def weave(module: Module, regions: list[RegionCode], scopes: list[WovenScope]) -
         name = region.view.function.name
         _weave_region(region, functions[name], blocks[name])
         module.items.append(region.outlined.code)
-    add_lookups(module, asked)  # at last: blocks are cut
+    add_lookups(module, functions.values(), asked)  # at last: blocks are cut
     for line in DECLARATIONS:
         module.append(line)
 

@@ -199,11 +199,13 @@ def test_a_sum_over_data_in_a_new_order_is_told(text: str, tmp_path: Path, capsy
 
 @pytest.mark.parametrize("text", [DOT, FIVE], ids=["DOT", "FIVE"])
 def test_exact_keeps_the_order_of_such_a_sum(text: str, tmp_path: Path) -> None:
-    """Its data are in the new order while the other loop runs, and no longer."""
+    """Its data stay in the new order, and it looks them up one by one, in the order of the program."""
     output, result = built(tmp_path, text, exact=True)
     (region,) = [region for region in result.regions if region["decision"] == "optimized"]
     assert region["rounding"] == [] and region["bit_equal"] is True and region["tolerance"] == {}
-    assert region["scope"]["line"] == region["line"] == line_of(text, "for (int e = 0; e < 10000; e++) sum[e]")
+    assert region["line"] == line_of(text, "for (int e = 0; e < 10000; e++) sum[e]")
+    assert region["scope"]["line"] == line_of(text, "for (int step = 0;")
+    assert any("which --exact keeps: each record that it takes is looked up there" in why for why in region["kept"])
     status, said, _ = check(output, tmp_path, "60")
     assert status == 0 and "bit for bit" in said
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from tracecut.ir.llvm import Instruction, Module
+from tracecut.ir.llvm import Function, Instruction, Module
 from tracecut.ir.llvm.call_effects import ALLOCATORS, CXX_ALLOCATORS
 from tracecut.ir.llvm.edit import add_array, at_start, before_end, fits_slots, store_values
 from tracecut.ir.llvm.substitute import renamed_globals
@@ -42,7 +42,7 @@ def traced_module(analysis: Analysis, hooked: Mapping[int, Sequence[tuple[str, s
         before_end(blocks[function.name][str(view.loops[number].preheader)], lines)
         for target in dict.fromkeys(target for _, target in view.loops[number].exits):
             at_start(blocks[function.name][target], [Instruction(f"call void @tc_loop_done(i32 {number})")])
-    set_apart(module)
+    set_apart(module, functions.values())
     module.append(f"@tc_counts = global [{max(1, analysis.n_loops + len(counted))} x i64] zeroinitializer, align 8")
     for line in HOOKS:
         module.append(line)
@@ -59,14 +59,15 @@ def _counting(at: str, place: int) -> list[Instruction]:
     ]
 
 
-def set_apart(module: Module) -> None:
-    """Say that the program's own loads and stores touch nothing of what `OURS` marks, so that it stays in registers.
+def set_apart(module: Module, functions: Iterable[Function]) -> None:
+    """Say that loads and stores of these functions, in place, touch nothing of what `OURS` marks in them, so that it
+    stays in registers.
 
     Of calls nothing is said: what is called may count as well, or change a layout.
     """
     first = 1 + max((int(name[1:]) for name in module.metadata() if name[1:].isdigit()), default=-1)
     domain, scope, ours = (f"!{first + place}" for place in range(3))
-    for function in module.functions.values():
+    for function in functions:
         for block in function.blocks:
             for place, item in enumerate(block.instructions):
                 if item.op not in ("load", "store"):

@@ -189,7 +189,7 @@ define void @copy(ptr %a, ptr %b) {
 def test_what_restrict_says_of_the_program_stays() -> None:
     """What it tells apart from other accesses of the program is none of the counters."""
     module = parse_module(RESTRICTED)
-    set_apart(module)
+    set_apart(module, module.functions.values())
     load, other, plain = (item.meta for item in module.functions["@copy"].entry.instructions[:3])
     assert load["alias.scope"] == "!3" and load["tbaa"] == "!4" and load["noalias"] not in ("", "!3")
     assert other == {"noalias": "!3"} and plain == {"noalias": load["noalias"]}
