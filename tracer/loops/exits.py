@@ -55,30 +55,47 @@ def dominated(flow: ControlFlow, root: Loop, head: str) -> frozenset[str]:
 def find_exits(
     view: FunctionView, root: Loop, region: Loop, counts: Mapping[str, int], runs: int, own: Collection[str]
 ) -> list[tuple[tuple[str, ...], int]]:
-    """Sets of exits that the scope `root` of a region may have, and how often they run: none, those that call, all.
+    """Sets of exits that the scope `root` of a region may have, and how often they run: none, those that never ran,
+    those that call, all.
 
     Args:
         counts: block → how often it ran. runs: how often the region ran. own: functions of the program.
     """
     flow = view.flow
     around = {region.parent, *(region.parent.ancestors() if region.parent is not None else ())}
+    may = [
+        name
+        for name in sorted(root.blocks, key=flow.rank)  # what dominates comes first
+        if name in counts
+        and SELDOM * counts[name] <= runs
+        and flow.innermost(name) in around
+        and name != root.header
+        and not flow.dominates(name, region.header)
+    ]
+    heads = [name for name in _outermost(flow, may) if _does(flow, root, name, own)]
+    never = [
+        name for name in _outermost(flow, (name for name in may if not counts[name])) if _does(flow, root, name, own)
+    ]
+    calling = [name for name in heads if _does(flow, root, name, own) == "calls"]
+    sets = [(), tuple(calling), tuple(never), tuple(heads)]
+    return [(found, sum(counts[name] for name in found)) for found in dict.fromkeys(sets)]
+
+
+def _outermost(flow: ControlFlow, names: Iterable[str]) -> list[str]:
+    """Those blocks that no other one dominates. `names`: what dominates comes first."""
     heads: list[str] = []
-    for name in sorted(root.blocks, key=flow.rank):  # what dominates comes first
-        if name not in counts or SELDOM * counts[name] > runs or flow.innermost(name) not in around:
-            continue
-        if name == root.header or flow.dominates(name, region.header):
-            continue
+    for name in names:
         if not any(flow.dominates(head, name) for head in heads):
             heads.append(name)
-    calling, touching = [], []
-    for head in heads:
-        made = [item for name in dominated(flow, root, head) for item in flow.blocks[name].instructions]
-        if any(item.op in ("call", "invoke") and (item.word in own or not effect_of(item).movable) for item in made):
-            calling.append(head)
-        elif any(item.op in ACCESSES for item in made):
-            touching.append(head)
-    sets = [(), tuple(calling), (*calling, *touching)]
-    return [(found, sum(counts[name] for name in found)) for found in dict.fromkeys(sets)]
+    return heads
+
+
+def _does(flow: ControlFlow, root: Loop, head: str, own: Collection[str]) -> str:
+    """What an exit does that the analysis would have to look at: it calls, or reaches memory; empty for none."""
+    made = [item for name in dominated(flow, root, head) for item in flow.blocks[name].instructions]
+    if any(item.op in ("call", "invoke") and (item.word in own or not effect_of(item).movable) for item in made):
+        return "calls"
+    return "reaches" if any(item.op in ACCESSES for item in made) else ""
 
 
 def exits_at(view: FunctionView, root: Loop, heads: Iterable[str]) -> tuple[Exit, ...]:
