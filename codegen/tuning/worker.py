@@ -26,7 +26,7 @@ from tracecut.codegen.schedule.plan.index_values import renumbered
 from tracecut.ir.llvm.module_json import function_out, module_in
 from tracecut.ir.machine.machine import Machine
 from tracecut.support import dataclass_json, memory_amounts, memory_budget
-from tracecut.support.errors import ArtefactError, ScheduleError, TracecutError, UnsupportedError
+from tracecut.support.errors import ScheduleError, TracecutError
 from tracecut.support.files import load_json, write_json
 from tracecut.support.optional_parts import optional
 from tracecut.support.process.early_worker import awaited
@@ -39,12 +39,12 @@ from tracecut.tracer.runtime.link import take_runtime
 from tracecut.tracer.toolchain.clang import Flags
 
 from .choose_order import reference_matches, tune
-from .inspect_variant import Captured, Wanted, inspect_variant
+from .choose_scope import choose_scope
+from .inspect_variant import Captured, Wanted
 from .live_values import address_values, start_values
 from .plain_values import candidate_out, comparison_out, place_out
 from .predict_orders import predict_orders
 from .region_statistics import describe_region
-from .scope_variants import scope_variants
 from .thread_shares import thread_placement, thread_talk
 from .time_limits import TimeLimits
 from .trial import Candidate, ChangedResultError, Subject, tolerances
@@ -113,47 +113,20 @@ class Worker:
         return self.result
 
     def _choose_scope(self) -> tuple[int, Inspection] | None:
-        """The outermost scope in which everything that the region gathers can move; else the one where most can."""
-        best: tuple[tuple[bool, int], int, Inspection] | None = None
-        refused: dict[int, str] = {}
-        too_large = ""  # what could be allowed, before what could not be helped
-        for scope, exits, rounds in scope_variants(self.spec, self.entries):
-            if scope not in self.captured.capture.values:  # of a loop that is entered often, few entries are looked at
-                refused[scope] = "the entry that was captured lies in one of its entries that were not looked at"
-                continue
-            limit = int(self.spec["memory"]) - self._held()
-            wanted = Wanted(bool(self.spec["renumber"]), bool(self.spec["exact"]), limit, self.looks_up)
-            try:
-                captured, found = inspect_variant(self.captured, scope, exits, wanted)
-            except ArtefactError as error:  # what stays needs a loop that is left out
-                refused.setdefault(scope, error.message)
-                continue
-            except UnsupportedError as error:
-                refused[scope] = error.message  # what stops the last variant is in the way of all others, too
-                if isinstance(error, TooLargeError):
-                    too_large = error.message
-                continue
-            if self.region not in found.verdicts:
-                refused[scope] = "the region is part of a larger loop there"
-                continue
-            rank, refused[scope] = found.rank(self.region), found.why_less(self.region)
-            if best is None or rank > best[0]:
-                best, self.rounds, chosen = (rank, scope, found), rounds, captured
-            if found.enough(self.region):
-                break
-        if best is not None:
-            around = self.spec["scopes"][: self.spec["scopes"].index(best[1])]
-            refused = {other: refused[other] for other in around if other in refused}
-            self.captured = chosen
-        self.result["scopes_refused"] = {str(scope): why for scope, why in refused.items()}
-        if best is None:
-            # The reason of the loop itself; why the layout does not extend to the loops around it is reported
-            # separately.
-            reason = too_large or refused.get(self.region) or next(iter(refused.values()), "it cannot be run by itself")
-            self.result |= {"class": "rejected", "reason": reason}
+        spec = self.spec
+
+        def wanted() -> Wanted:
+            limit = int(spec["memory"]) - self._held()
+            return Wanted(bool(spec["renumber"]), bool(spec["exact"]), limit, self.looks_up)
+
+        found = choose_scope(self.captured, spec, self.entries, wanted)
+        self.result["scopes_refused"] = {str(scope): why for scope, why in found.refused.items()}
+        if found.chosen is None:
+            self.result |= {"class": "rejected", "reason": found.reason or "it cannot be run by itself"}
             self.result["places"] = []
             return None
-        return best[1], best[2]
+        self.captured, self.rounds = found.chosen.captured, found.chosen.rounds
+        return found.chosen.scope, found.chosen.inspection
 
     def _held(self) -> int:
         """Bytes of the captured memory and of the copies that are run on."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
-from tracecut.codegen.tuning import worker
+from tracecut.codegen.tuning import choose_scope
+from tracecut.codegen.tuning.choose_scope import ScopeChoice
 from tracecut.support.errors import ArtefactError, UnsupportedError
 
 pytestmark = pytest.mark.quick
@@ -25,10 +27,8 @@ def test_it_is_that_of_the_last_variant(monkeypatch: pytest.MonkeyPatch) -> None
     def refuse(captured: Any, scope: int, exits: tuple[str, ...], wanted: Any) -> None:
         raise WHY[scope, exits]
 
-    made = looking(monkeypatch, refuse, {"3": [[[], 0], [["rare"], 2], [["rare", "rarer"], 3]]})
-    assert made._choose_scope() is None
-    assert made.result["scopes_refused"] == {"3": str(WHY[3, ("rare",)]), "7": str(WHY[7, ()])}
-    assert made.result["reason"] == str(WHY[7, ()])
+    found = chosen(monkeypatch, refuse, {"3": [[[], 0], [["rare"], 2], [["rare", "rarer"], 3]]})
+    assert found == ScopeChoice(None, {3: str(WHY[3, ("rare",)]), 7: str(WHY[7, ()])}, str(WHY[7, ()]))
 
 
 @pytest.mark.parametrize(("worth", "told"), [(1, {}), (-1, {"3": "x would stay where it is: it is read"})])
@@ -48,18 +48,13 @@ def test_it_is_told_of_scopes_around_the_best_alone(
         )
         return captured, found
 
-    made = looking(monkeypatch, understood, {})
-    chosen = made._choose_scope()
-    assert chosen is not None and chosen[0] == (3 if worth > 0 else 7)
-    assert made.result["scopes_refused"] == told
+    choice = chosen(monkeypatch, understood, {})
+    assert choice.chosen is not None and choice.chosen.scope == (3 if worth > 0 else 7)
+    assert {str(scope): why for scope, why in choice.refused.items()} == told
 
 
-def looking(monkeypatch: pytest.MonkeyPatch, inspect: Any, exits: dict[str, Any]) -> worker.Worker:
-    """A worker that looks for the scope of loop 7, which lies in loop 3."""
-    monkeypatch.setattr(worker, "inspect_variant", inspect)
-    monkeypatch.setattr(worker.Worker, "_held", lambda self: 0)
-    made = worker.Worker.__new__(worker.Worker)
-    made.region, made.entries, made.result = 7, {3: 1, 7: 60}, {}
-    made.captured: Any = SimpleNamespace(capture=SimpleNamespace(values={3: (), 7: ()}))
-    made.spec = {"scopes": [3, 7], "exits": exits, "renumber": True, "exact": False, "memory": 1}
-    return made
+def chosen(monkeypatch: pytest.MonkeyPatch, inspect: Any, exits: dict[str, Any]) -> ScopeChoice:
+    """The scope of loop 7, which lies in loop 3."""
+    monkeypatch.setattr(choose_scope, "inspect_variant", inspect)
+    captured: Any = SimpleNamespace(region=7, capture=SimpleNamespace(values={3: (), 7: ()}))
+    return choose_scope.choose_scope(captured, {"scopes": [3, 7], "exits": exits}, {3: 1, 7: 60}, lambda: ANY)

@@ -1,0 +1,100 @@
+"""The scope of a region: which of the loops around it the layout is kept over, and which of their paths are exits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tracecut.codegen.schedule.inspector.inspect_scope import Inspection, TooLargeError
+from tracecut.support.errors import ArtefactError, UnsupportedError
+from tracecut.tracer.loops.exits import dominated
+from tracecut.tracer.loops.program import Analysis
+
+from .inspect_variant import Captured, Wanted, inspect_variant
+from .scope_variants import scope_variants
+
+
+@dataclass(frozen=True)
+class ChosenScope:
+    """A scope of a region.
+
+    Attributes:
+        rounds: how often its layout is entered. captured: the region as it was understood. inspection: in this scope.
+    """
+
+    scope: int
+    rounds: int
+    captured: Captured
+    inspection: Inspection
+
+
+@dataclass(frozen=True)
+class ScopeChoice:
+    """What was found among the scopes of a region.
+
+    Attributes:
+        chosen: None if there is none. refused: loop → why the layout is not kept over it, of those around the chosen
+            scope. reason: why there is none.
+    """
+
+    chosen: ChosenScope | None
+    refused: Mapping[int, str]
+    reason: str = ""
+
+
+def choose_scope(
+    captured: Captured, spec: Mapping[str, Any], entries: Mapping[int, int], wanted: Callable[[], Wanted]
+) -> ScopeChoice:
+    """The outermost scope in which everything that the region gathers can move; else the one where most can.
+
+    Where the code beside the region would look up records in loops that never ran, these are made exits.
+
+    Args:
+        spec: of a worker. entries: loop → how often it was entered. wanted: what an inspection is to look for.
+    """
+    region = captured.region
+    best: ChosenScope | None = None
+    enough = False
+    refused: dict[int, str] = {}
+    too_large = ""  # what could be allowed, before what could not be helped
+    for scope, exits, rounds in scope_variants(spec, entries):
+        if enough and best is not None and not _spares(best, captured.analysis, scope, exits, rounds):
+            continue
+        if scope not in captured.capture.values:  # of a loop that is entered often, few entries are looked at
+            refused[scope] = "the entry that was captured lies in one of its entries that were not looked at"
+            continue
+        try:
+            seen, found = inspect_variant(captured, scope, exits, wanted())
+        except ArtefactError as error:  # what stays needs a loop that is left out
+            refused.setdefault(scope, error.message)
+            continue
+        except UnsupportedError as error:
+            refused[scope] = error.message  # what stops the last variant is in the way of all others, too
+            if isinstance(error, TooLargeError):
+                too_large = error.message
+            continue
+        if region not in found.verdicts:
+            refused[scope] = "the region is part of a larger loop there"
+            continue
+        if best is None or found.rank(region) > best.inspection.rank(region) or (enough and found.enough(region)):
+            best = ChosenScope(scope, rounds, seen, found)
+        if not enough:
+            refused[scope] = found.why_less(region)
+            enough = found.enough(region)
+    if best is None:
+        # The reason of the loop itself; why the layout does not extend to the loops around it is reported separately.
+        return ScopeChoice(None, refused, too_large or refused.get(region) or next(iter(refused.values()), ""))
+    around = spec["scopes"][: spec["scopes"].index(best.scope)]
+    return ScopeChoice(best, {other: refused[other] for other in around if other in refused})
+
+
+def _spares(best: ChosenScope, analysis: Analysis, scope: int, exits: tuple[str, ...], rounds: int) -> bool:
+    """Whether a variant of a scope that is good enough costs no more, and leaves out a loop that looks up records."""
+    if (scope, rounds) != (best.scope, best.rounds):
+        return False
+    flow, root = analysis.view_of(scope).flow, analysis.loop(scope)
+    left_out = frozenset[str]().union(*(dominated(flow, root, head) for head in exits))
+    plan, loops = best.inspection.plan, best.inspection.accesses.nest.loops
+    looking = {pattern.access.site.loop for patterns in plan.lookups.values() for pattern in patterns}
+    return any(loops[loop].header in left_out for loop in looking)
