@@ -36,6 +36,7 @@ class Pattern:
         extent: bytes that one record's accesses span.
         offsets: where in the record they lie, relative to `first`; empty when there are too many to list.
         why: of a LOOKUP, what keeps it from being reached by new numbers.
+        within: of a part of a RANGE, where in the whole block it begins, in bytes.
     """
 
     access: Access
@@ -47,6 +48,7 @@ class Pattern:
     extent: int = 0
     offsets: tuple[int, ...] = ()
     why: str = ""
+    within: int = 0
 
     @property
     def state(self) -> State:

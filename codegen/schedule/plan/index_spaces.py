@@ -25,12 +25,13 @@ from tracecut.tracer.legality.access_patterns import (
 from tracecut.tracer.legality.accesses import Accesses
 
 from .access_modes import find_uses
+from .blocks import block_ends, other_end
 from .final_uses import FOLLOWING, final_uses
 from .frozen_fields import freeze_narrow, freeze_what_is_read_otherwise
 from .lookups import Lookups, may_look_up, odd_ones, stays_inside
 from .offset_union_find import Shifts
 from .order_free_loops import Companion, examine
-from .scope_facts import Facts, block_ends, find_facts, other_end
+from .scope_facts import Facts, find_facts
 from .scope_plan import RegionUse, ScopePlan, Space
 
 
@@ -186,14 +187,17 @@ class _Planner:
 
     def _keep_halves(self, moved: dict[int, None]) -> None:
         """Both ends of a block that is copied move, or none of them."""
-        for key, patterns in self.facts.by_site.items():
-            if not patterns or patterns[0].kind != RANGE or isinstance(patterns[0].access.site.effect, Fill):
+        for pattern in self.home:
+            site = pattern.access.site
+            if pattern.kind != RANGE or isinstance(site.effect, Fill):
                 continue
-            homes = self.facts.homes(key) | self.facts.homes(other_end(key))
+            homes = {self.home[end] for end in block_ends(self.facts.by_site, pattern)}
+            homes = homes or self.facts.homes(site.key) | self.facts.homes(other_end(site.key))
             if homes & moved.keys() and not homes <= moved.keys():
-                told = patterns[0].access.site.place.told
                 for place in sorted(homes):
-                    self._keep(place, f"the block at {told} is copied between it and an array that is not moved")
+                    self._keep(
+                        place, f"the block at {site.place.told} is copied between it and an array that is not moved"
+                    )
 
     def _relate(
         self, place: int, links: Shifts, companions: dict[int, Companion], cuts: dict[int, set[int]]

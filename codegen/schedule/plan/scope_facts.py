@@ -14,8 +14,6 @@ from tracecut.tracer.legality.access_patterns import (
     DIRECT,
     INDIRECT,
     LOOKUP,
-    RANGE,
-    SCALAR,
     SEGMENT,
     Array,
     Pattern,
@@ -26,6 +24,7 @@ from tracecut.tracer.legality.accesses import Access, Accesses
 from tracecut.tracer.legality.base_objects import LOADED_ANEW, unknown_base
 from tracecut.tracer.legality.evaluation.memory import Object
 
+from .blocks import find_records_of_blocks, split_blocks
 from .lookups import Lookups
 from .private_data import is_local
 from .scope_plan import Field
@@ -125,54 +124,19 @@ def find_facts(
         if pattern.access.site.length is not None:
             accesses.evaluation.rely_on(pattern.access.site.length)
     patterns = [lookups.of(accesses, pattern, inside) for pattern in patterns]
-    arrays = find_arrays(patterns, lambda pattern: pattern.access.site.loop not in inside)
+
+    def fine(pattern: Pattern) -> bool:
+        return pattern.access.site.loop not in inside
+
+    arrays = find_arrays(split_blocks(patterns, fine), fine)
     home = {pattern: place for place, array in enumerate(arrays) for pattern in array.patterns}
     by_site: dict[str, list[Pattern]] = {}
     for pattern in home:
         by_site.setdefault(pattern.access.site.key, []).append(pattern)
-    _find_records_of_blocks(arrays, home, by_site)
+    find_records_of_blocks(arrays, home, by_site)
     fields, frozen = _find_fields(accesses, regions, arrays, home, by_site)
     known = (arrays, home, by_site, fields, frozenset(own), unrolled, lookups)
     return Facts(accesses, regions, movable, inside, *known, frozen)
-
-
-def other_end(key: str) -> str:
-    """The site at the other end of a block copy; empty for a site that is no end of one."""
-    ends = {":0w": ":1r", ":1r": ":0w"}
-    return key[:-3] + ends[key[-3:]] if key.startswith("call:") and key[-3:] in ends else ""
-
-
-def block_ends(by_site: Mapping[str, Sequence[Pattern]], pattern: Pattern) -> tuple[Pattern, ...]:
-    """Both ends of a block copy, the target first, with the buffers that change places where they are for `pattern`.
-
-    None unless each is one block of known bytes.
-    """
-    key = pattern.access.site.key
-    names = sorted((key, other_end(key)), key=lambda name: name[-2:])
-    found = [[end for end in by_site.get(name, ()) if end.state == pattern.state] for name in names]
-    if any(len(ends) != 1 or ends[0].kind != RANGE for ends in found):
-        return ()
-    return found[0][0], found[1][0]
-
-
-def _find_records_of_blocks(
-    arrays: Sequence[Array], home: Mapping[Pattern, int], by_site: Mapping[str, list[Pattern]]
-) -> None:
-    """Give arrays that are copied as blocks alone (`memcpy(old, u, …)`) the records of what is at the other end."""
-    kinds = [{pattern.kind for pattern in array.patterns} for array in arrays]
-    ahead = [array for array, of in zip(arrays, kinds, strict=True) if RANGE in of and of <= {RANGE, LOOKUP, SCALAR}]
-    found = True
-    while found:
-        found = False
-        for array in (array for array in ahead if not array.stride):
-            records = set()
-            for pattern in (pattern for pattern in array.patterns if pattern.kind == RANGE):
-                for end in block_ends(by_site, pattern):  # none of a block that is filled
-                    other = arrays[home[end]]
-                    if other.stride and end.extent == pattern.extent:
-                        records.add((other.stride, (pattern.first - end.first + other.origin) % other.stride))
-            if len(records) == 1:
-                found = array.take_records(*records.pop()) or found
 
 
 def inner_trip_loads(nest: Nest, region: int) -> list[Expr]:
