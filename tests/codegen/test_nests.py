@@ -10,10 +10,9 @@ from tracecut.codegen.runtime.schedule_file import ScopeFile
 from tracecut.support.errors import UnsupportedError
 from tracecut.support.process.runner import Limits, run
 
-from tracecut.pipeline.stages.tune import scope_exits
-
 from ..waiting import HUNG
 from .harness import Inspected, Program
+from .outermost import outermost
 from .woven_programs import Ran, run_woven, woven
 
 NAME = "nests"
@@ -52,31 +51,6 @@ REFUSED = {
     "staged_indices": "",
     "copied_kept": "is copied",
 }
-
-
-def region_of(subject: Program, mark: str) -> int:
-    """The marked loop; of several on its line, the innermost one that was captured."""
-    line, traced = subject.lines[mark], subject.traced.profile.captures
-    found = [item for item in subject.compiled.analysis.records if item.place.line == line and item.indirect]
-    return max((item for item in found if item.id in traced), key=lambda item: (item.depth, -item.id)).id
-
-
-def outermost(subject: Program, mark: str) -> Inspected:
-    """The marked loop in its outermost scope, with the fewest exits with which what it gathers can move."""
-    region = region_of(subject, mark)
-    scope = subject.scopes_of(region)[0]
-    why = ""
-    for exits, _ in scope_exits(subject.compiled.analysis, subject.traced, scope, region):
-        try:
-            found = subject.inspect_in(mark, region, scope, exits)
-        except UnsupportedError as error:
-            why = why or error.message
-            continue
-        moved, stay = found.inspection.gathered(region)
-        if found.inspection.verdicts[region].movable and moved and not stay:
-            return found
-        why = why or "; ".join(found.inspection.plan.kept.values())
-    raise UnsupportedError(why)
 
 
 @pytest.fixture(scope="module")

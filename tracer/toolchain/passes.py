@@ -12,7 +12,8 @@ from tracecut.ir.llvm.passes.chosen_fields import split_choices
 from tracecut.ir.llvm.passes.flag_reductions import join_flags
 from tracecut.ir.llvm.passes.global_constructors import has_constructors, place_constructors
 from tracecut.ir.llvm.passes.hoist_allocations import hoist_allocations, with_allocator_effects
-from tracecut.ir.llvm.passes.join_pieces import join_pieces
+from tracecut.ir.llvm.passes.joined.join_pieces import join_pieces
+from tracecut.ir.llvm.passes.joined.join_tiles import join_tiles
 from tracecut.ir.llvm.passes.known_sizes import known_sizes
 from tracecut.ir.llvm.passes.leave_loops import leave_loops
 from tracecut.ir.llvm.passes.merge_induction_variables import merge_counters
@@ -136,7 +137,7 @@ def canonical(sources: Iterable[str], *, optimised: bool = False, for_regions: b
         reload_carried(reload_updates(parsed))
     merge_counters(parsed)
     if for_regions:
-        join_pieces(parsed)
+        join_tiles(join_pieces(parsed))
     return split_choices(join_flags(parsed))
 
 

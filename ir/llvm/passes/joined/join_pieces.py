@@ -19,39 +19,26 @@ elements can then be rescheduled over a time loop, which one that begins and end
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from tracecut.ir.llvm import Block, Function, Instruction, Module
-from tracecut.ir.llvm.call_effects import effect_of
 from tracecut.ir.llvm.control_flow import ControlFlow, Loop
-from tracecut.ir.llvm.edit import drop_unreached, edit_phis, sources, with_sources
+from tracecut.ir.llvm.edit import drop_unreached
 from tracecut.ir.llvm.lexer import LOCAL
-from tracecut.ir.llvm.operands import BINARY, CASTS
 from tracecut.ir.llvm.strict_aliasing import may_be_same
 
-from .distinct_objects import apart
-from .leave_loops import COPIED
+from ..distinct_objects import apart
+from ..leave_loops import COPIED
+from .counted_loops import MOST_COPIED, Counted, Matcher
+from .side_by_side import ASIDE, at_place_of, join_to, made_again
 
 _PURE = frozenset("getelementptr add sub mul shl sext zext trunc icmp load br phi".split())
-_COMPUTES = frozenset(BINARY | CASTS | {"store", "icmp", "fcmp", "select", "fneg", "freeze"})
 CALLS = ("call", "invoke")
 _NUMBER = re.compile(r"-?\d+")
 _SWAPPED = {"sgt": "slt", "ugt": "ult", "sle": "sge", "ule": "uge"}
 _NEGATED = {"sge": "slt", "uge": "ult"}
-ASIDE = f"{COPIED}.pieces"  # how the names of blocks begin that are kept, or made, beside the joined loop
-MOST_COPIED = 2_000  # instructions of a loop nest that is kept beside the joined one
-
-
-@dataclass(frozen=True)
-class _Counted:
-    """A loop that counts by one: its phi, what that is next, its first value, and the next one that ends the loop."""
-
-    phi: Instruction
-    following: str
-    first: str
-    end: str
 
 
 @dataclass(frozen=True)
@@ -65,8 +52,8 @@ class _Pieces:
 
     outer: Loop
     inner: Loop
-    pieces: _Counted
-    piece: _Counted
+    pieces: Counted
+    piece: Counted
     start: str
     bound: str
     larger: str
@@ -88,7 +75,7 @@ def _join_all(module: Module, nodes: Mapping[str, str], function: Function) -> N
     while True:
         flow = ControlFlow(function)
         loops = [loop for loop in flow.loops if len(loop.children) == 1 and not loop.header.startswith(COPIED)]
-        found = (_Matcher(nodes, own, flow, loop).match() for loop in loops)
+        found = (_PieceMatcher(nodes, own, flow, loop).match() for loop in loops)
         pieces = next((item for item in found if item is not None), None)
         if pieces is None:
             return
@@ -97,23 +84,21 @@ def _join_all(module: Module, nodes: Mapping[str, str], function: Function) -> N
         done.append(pieces.outer.header)
 
 
-class _Matcher:
+class _PieceMatcher(Matcher):
     """Looks whether a loop is one over pieces."""
 
     def __init__(self, nodes: Mapping[str, str], own: Collection[str], flow: ControlFlow, outer: Loop) -> None:
-        self.nodes, self.own, self.flow, self.outer = nodes, own, flow, outer
-        self.inner = outer.children[0]
-        self.made = {
-            str(item.result): (name, item) for name in outer.blocks for item in self._lines(name) if item.result
-        }
-        self.plain_names = not any('"' in name for name in (*self.made, *outer.blocks))
+        super().__init__(own, flow, outer)
+        self.nodes = nodes
 
     def match(self) -> _Pieces | None:
         outer, inner = self.outer, self.inner
-        if any([name for name, _ in loop.exits] != list(loop.latches) for loop in (outer, inner)):
-            return None  # each is left from its one latch
+        if not self.left_at_the_end:
+            return None
         pieces, piece = self._counted(outer), self._counted(inner)
-        if pieces is None or piece is None or not self.plain_names or not self._only_pieces():
+        if pieces is None or piece is None or pieces.below or piece.below:
+            return None
+        if not self.plain_names or not self._only_pieces():
             return None
         start, bound = self._loaded(piece.first), self._loaded(piece.end)
         if start is None or bound is None or start[1] != bound[1]:
@@ -124,33 +109,6 @@ class _Matcher:
         if larger is None or here is None or here != there or not self._knows_no_piece(piece):
             return None
         return _Pieces(outer, inner, pieces, piece, start[0], bound[0], larger)
-
-    def _lines(self, name: str) -> list[Instruction]:
-        return self.flow.blocks[name].instructions
-
-    def _between(self) -> Iterator[Instruction]:
-        """What is done between the pieces."""
-        return (item for name in self.outer.blocks - self.inner.blocks for item in self._lines(name))
-
-    def _counted(self, loop: Loop) -> _Counted | None:
-        """How a loop counts, if it carries nothing else and ends when its next number is the last one."""
-        phis = self.flow.blocks[loop.header].phis
-        end = self.flow.blocks[loop.latches[0]].terminator
-        if len(phis) != 1 or end.op != "br" or not end.operands or loop.preheader is None:
-            return None
-        values = {label: value for value, label in sources(phis[0])}
-        following, first = values[loop.latches[0]], values[loop.preheader]
-        step, test = (self.made.get(name, ("", None))[1] for name in (following, end.operands[0].text))
-        if step is None or test is None or test.op != "icmp" or test.word not in ("eq", "ne"):
-            return None
-        if step.op != "add" or [one.text for one in step.operands] != [phis[0].result, "1"]:
-            return None
-        sides = [one.text for one in test.operands]
-        if following not in sides or end.labels[test.word == "eq"] != loop.header:
-            return None
-        last = sides[1 - sides.index(following)]
-        changes = last in self.made and (loop is self.outer or self.made[last][0] in loop)
-        return None if changes else _Counted(phis[0], following, first, last)
 
     def _only_pieces(self) -> bool:
         """Whether nothing is done but to walk the pieces, and nothing of it is known behind the loops."""
@@ -164,9 +122,7 @@ class _Matcher:
         stores = [item for item in inside if item.op == "store"]
         if any(self._may_meet(store, load) for store in stores for load in loads):
             return False
-        blocks = (block for name, block in self.flow.blocks.items() if name not in self.outer)
-        known = any(name in self.made for block in blocks for item in block.instructions for name in item.uses)
-        return not known and sum(len(self._lines(name)) for name in self.outer.blocks) <= MOST_COPIED
+        return self.unknown_behind and self.size <= MOST_COPIED
 
     def _may_meet(self, store: Instruction, load: Instruction) -> bool:
         """Whether a store may change what is loaded: by their types, and by the allocations that they lead into."""
@@ -179,12 +135,6 @@ class _Matcher:
         """The instructions of the function by result, but for calls of the program's own functions."""
         found = (item for _, item in self.flow.function.instructions() if item.result)
         return {str(item.result): item for item in found if item.op not in CALLS or item.word not in self.own}
-
-    def _plain(self, item: Instruction) -> bool:
-        """Whether an instruction computes, or stores, and goes on to the next one."""
-        if item.op == "call":
-            return item.word not in self.own and effect_of(item).movable
-        return item.op in _COMPUTES and not item.flags & {"volatile", "atomic"}
 
     def _loaded(self, value: str) -> tuple[str, tuple[str, ...]] | None:
         """(load, casts) of what is loaded between the pieces, or a cast of it."""
@@ -237,40 +187,13 @@ class _Matcher:
         head = made[1].text[made[1].text.index("=") :]
         return None if None in parts else (LOCAL.sub("%", head), *parts)
 
-    def _knows_no_piece(self, piece: _Counted) -> bool:
-        """Whether the inner loop uses nothing of the outer one but where a piece begins and ends."""
-        own = {name for name, (block, _) in self.made.items() if block not in self.inner}
-        test = self.flow.blocks[self.inner.latches[0]].terminator.operands[0].text
-        for name in self.inner.blocks:
-            for item in self._lines(name):
-                allowed = {piece.first} if item is piece.phi else {piece.end} if item.result == test else set()
-                if (set(item.uses) & own) - allowed:
-                    return False
-        return True
-
 
 def _join(flow: ControlFlow, found: _Pieces, prefix: str) -> None:
     """Put a loop that looks at all pieces, and one over all elements, in front of the loops, and keep these aside."""
     outer, inner, counted = found.outer, found.inner, found.pieces
-    function, blocks = flow.function, flow.blocks
-    latch, behind = outer.exits[0]
-    assert outer.preheader is not None and inner.preheader is not None
+    blocks = flow.blocks
     between = [name for name in flow.order if name in outer and name not in inner]
-    place = blocks[outer.header].instructions[0].meta or blocks[outer.header].terminator.meta
-    where = {"dbg": place["dbg"]} if "dbg" in place else {}
-
-    def line(text: str) -> Instruction:
-        return Instruction(text, dict(where))
-
-    # The loops as they were, for pieces that do not follow each other.
-    names = {f"%{name}": f"%{prefix}.{name}" for name in outer.blocks}
-    results = [str(item.result) for name in outer.blocks for item in blocks[name].instructions if item.result]
-    names |= {name: f"%{prefix}.{name[1:]}" for name in results}
-    names[f"%{outer.preheader}"], names[f"%{behind}"] = f"%{prefix}.aside", f"%{prefix}.left"
-    kept = [Block(f"{prefix}.aside", [line(f"br label {names['%' + outer.header]}")])]
-    for name in (name for name in flow.order if name in outer):
-        kept.append(Block(names["%" + name][1:], [_renamed(item, names) for item in blocks[name].instructions]))
-    kept.append(Block(f"{prefix}.left", [line(f"br label %{behind}")]))
+    line = at_place_of(blocks[outer.header])
 
     # Whether one ends before it starts.
     at = {str(counted.phi.result): f"%{prefix}.k", counted.following: f"%{prefix}.next"}
@@ -282,92 +205,23 @@ def _join(flow: ControlFlow, found: _Pieces, prefix: str) -> None:
         line(phi),
         line(bad),
         line(f"%{prefix}.next = add {counted.phi.type} %{prefix}.k, 1"),
-        *_made_of(blocks, between, (found.start, found.bound), at, f"{prefix}.l"),
+        *made_again(blocks, between, (found.start, found.bound), at, f"{prefix}.l"),
         line(f"%{prefix}.lies = icmp {found.larger} {type} {at[found.start]}, {at[found.bound]}"),
         line(f"%{prefix}.any = or i1 %{prefix}.bad, %{prefix}.lies"),
         line(f"%{prefix}.last = icmp eq {counted.phi.type} %{prefix}.next, {counted.end}"),
         line(f"br i1 %{prefix}.last, label %{prefix}.seen, label %{look}"),
     ]
-    added = [Block(look, looks)]
-    seen = line(f"%{prefix}.never = phi i1 [ %{prefix}.any, %{look} ]")
-    go = line(f"br i1 %{prefix}.never, label %{prefix}.aside, label %{prefix}.all")
-    added.append(Block(f"{prefix}.seen", [seen, go]))
 
     # All elements, from the first start to the last end.
     first = {str(counted.phi.result): counted.first}
     last = {counted.following: counted.end, str(counted.phi.result): f"%{prefix}.final"}
     own = [line(f"%{prefix}.final = add {counted.phi.type} {counted.end}, -1")]
-    own += _made_of(blocks, between, (found.start, found.piece.first), first, f"{prefix}.f")
-    own += _made_of(blocks, between, (found.bound, found.piece.end), last, f"{prefix}.b")
+    own += made_again(blocks, between, (found.start, found.piece.first), first, f"{prefix}.f")
+    own += made_again(blocks, between, (found.bound, found.piece.end), last, f"{prefix}.b")
     smaller = {"sgt": "slt", "ugt": "ult"}[found.larger]
     own.append(line(f"%{prefix}.some = icmp {smaller} {type} {first[found.start]}, {last[found.bound]}"))
-    own.append(line(f"br i1 %{prefix}.some, label %{prefix}.begin, label %{prefix}.done"))
-    added.append(Block(f"{prefix}.all", own))
-    added.append(Block(f"{prefix}.begin", [line(f"br label %{inner.header}")]))
-    added.append(Block(f"{prefix}.end", [line(f"br label %{prefix}.done")]))
-    added.append(Block(f"{prefix}.done", [line(f"br label %{behind}")]))
-    inner_phi = found.piece.phi
-    values = [
-        (first[found.piece.first], f"{prefix}.begin") if label not in inner else (value, label)
-        for value, label in sources(inner_phi)
-    ]
-    header = blocks[inner.header]
-    header.instructions[header.instructions.index(inner_phi)] = Instruction(
-        with_sources(inner_phi, values), dict(inner_phi.meta)
-    )
-    own_latch = blocks[inner.latches[0]]
-    test = own_latch.terminator.operands[0].text
-    renamed = {found.piece.end: last[found.piece.end]}
-    for name in inner.blocks:
-        body = blocks[name].instructions
-        body[:] = [_renamed(item, renamed) if item.result == test else item for item in body]
-    away = {f"%{inner.exits[0][1]}": f"%{prefix}.end"}
-    own_latch.instructions[-1] = _renamed(own_latch.terminator, away)
-
-    edit_phis(
-        blocks[behind],
-        lambda phi: with_sources(
-            phi,
-            [
-                (value, name)
-                for value, label in sources(phi)
-                for name in ((f"{prefix}.left", f"{prefix}.done") if label == latch else (label,))
-            ],
-        ),
-    )
-    start = blocks[outer.preheader]
-    start.instructions[-1] = _renamed(start.terminator, {f"%{outer.header}": f"%{look}"})
-    place_of = max(function.blocks.index(blocks[name]) for name in outer.blocks) + 1
-    function.blocks[place_of:place_of] = [*added, *kept]
+    join_to(flow, outer, found.piece, looks, own, (first[found.piece.first], last[found.piece.end]), prefix)
 
 
 def _of(blocks: Mapping[str, Block], value: str) -> Instruction:
     return next(item for block in blocks.values() for item in block.instructions if item.result == value)
-
-
-def _made_of(
-    blocks: Mapping[str, Block], between: Sequence[str], values: Sequence[str], names: dict[str, str], prefix: str
-) -> list[Instruction]:
-    """What computes some values between the pieces, once more under other names, which are put into `names`.
-
-    `names`: what else is to be taken for the counter.
-    """
-    lines = [item for name in between for item in blocks[name].instructions]
-    wanted, stack = set(), list(values)
-    made = {str(item.result): item for item in lines if item.result is not None and item.result not in names}
-    while stack:
-        value = stack.pop()
-        if value in made and value not in wanted:
-            wanted.add(value)
-            stack += [one.text for one in made[value].operands]
-    found = []
-    for item in lines:
-        if item.result in wanted:
-            names[str(item.result)] = f"%{prefix}.{str(item.result)[1:]}"
-            found.append(_renamed(item, names))
-    return found
-
-
-def _renamed(item: Instruction, names: Mapping[str, str]) -> Instruction:
-    text = LOCAL.sub(lambda found: names.get(found.group(), found.group()), item.text)
-    return Instruction(text, dict(item.meta))
