@@ -12,6 +12,10 @@ from tracecut.ir.llvm.edit import sources
 from tracecut.ir.llvm.operands import BINARY, CASTS
 
 _COMPUTES = frozenset(BINARY | CASTS | {"store", "icmp", "fcmp", "select", "fneg", "freeze"})
+SWAPPED = {"sgt": "slt", "ugt": "ult", "sge": "sle", "uge": "ule"}
+SWAPPED |= {there: here for here, there in SWAPPED.items()}
+NEGATED = {"sge": "slt", "uge": "ult", "sgt": "sle", "ugt": "ule", "eq": "ne"}
+NEGATED |= {there: here for here, there in NEGATED.items()}
 MOST_COPIED = 2_000  # instructions of a loop nest that is kept beside the joined one
 
 
@@ -20,12 +24,14 @@ class Counted:
     """A loop that counts by one: its phi, what that is next, its first value, and the next one that ends the loop.
 
     `below`: what it asks of the next one to go on, `slt` or `ult`; none where it only asks whether it is the end.
+    `type`: that of the end; the next one is cut to it, where it is wider.
     """
 
     phi: Instruction
     following: str
     first: str
     end: str
+    type: str
     below: str = ""
 
 
@@ -79,17 +85,21 @@ class Matcher:
         values = {label: value for value, label in sources(phi)}
         following, first = values[loop.latches[0]], values[loop.preheader]
         step, test = (self.made.get(name, ("", None))[1] for name in (following, end.operands[0].text))
-        if step is None or test is None or test.op != "icmp" or test.word not in ("eq", "ne", "slt", "ult"):
+        if step is None or test is None or test.op != "icmp":
             return None
         if step.op != "add" or [one.text for one in step.operands] != [phi.result, "1"]:
             return None
-        sides = [one.text for one in test.operands]
-        below = "" if test.word in ("eq", "ne") else test.word
-        if following not in sides[: 1 if below else 2] or end.labels[test.word == "eq"] != loop.header:
+        cut = {str(item.result) for _, item in self.made.values() if item.op == "trunc" and following in item.uses}
+        sides, word = [one.text for one in test.operands], test.word
+        if sides[0] not in (following, *cut):
+            sides, word = sides[::-1], SWAPPED.get(word, word)
+        if end.labels[0] != loop.header:
+            word = NEGATED.get(word, "")
+        if sides[0] not in (following, *cut) or word not in ("ne", "slt", "ult"):
             return None
-        last = sides[1 - sides.index(following)]
+        last, below = sides[1], word.replace("ne", "")
         changes = last in self.made and (loop is self.outer or self.made[last][0] in loop)
-        return None if changes else Counted(phi, following, first, last, below)
+        return None if changes else Counted(phi, following, first, last, test.operands[0].type, below)
 
     def _plain(self, item: Instruction) -> bool:
         """Whether an instruction computes, or stores, and goes on to the next one."""

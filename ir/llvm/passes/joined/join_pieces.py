@@ -31,14 +31,12 @@ from tracecut.ir.llvm.strict_aliasing import may_be_same
 
 from ..distinct_objects import apart
 from ..leave_loops import COPIED
-from .counted_loops import MOST_COPIED, Counted, Matcher
+from .counted_loops import MOST_COPIED, NEGATED, SWAPPED, Counted, Matcher
 from .side_by_side import ASIDE, at_place_of, join_to, made_again
 
 _PURE = frozenset("getelementptr add sub mul shl sext zext trunc icmp load br phi".split())
 CALLS = ("call", "invoke")
 _NUMBER = re.compile(r"-?\d+")
-_SWAPPED = {"sgt": "slt", "ugt": "ult", "sle": "sge", "ule": "uge"}
-_NEGATED = {"sge": "slt", "uge": "ult"}
 
 
 @dataclass(frozen=True)
@@ -96,7 +94,7 @@ class _PieceMatcher(Matcher):
         if not self.left_at_the_end:
             return None
         pieces, piece = self._counted(outer), self._counted(inner)
-        if pieces is None or piece is None or pieces.below or piece.below:
+        if pieces is None or piece is None or pieces.below or piece.below or piece.type != piece.phi.type:
             return None
         if not self.plain_names or not self._only_pieces():
             return None
@@ -160,11 +158,11 @@ class _PieceMatcher(Matcher):
             return None
         sides, word = [one.text for one in test.operands], test.word
         if sides == [bound, start]:
-            word = _SWAPPED.get(word, "")
+            word = SWAPPED.get(word, "")
         elif sides != [start, bound]:
             return None
         if end.labels[0] != self.inner.preheader:
-            word = _NEGATED.get(word, "")
+            word = NEGATED.get(word, "")
         signed = all(cast.startswith("sext") or cast.endswith("nneg") for cast in casts)
         unsigned = all(cast.startswith("zext") for cast in casts)
         return {"slt": "sgt" if signed else None, "ult": "ugt" if unsigned else None}.get(word)

@@ -23,17 +23,13 @@ from tracecut.ir.llvm.control_flow import ControlFlow, Loop
 from tracecut.ir.llvm.edit import drop_unreached, sources
 
 from ..leave_loops import COPIED
-from .counted_loops import MOST_COPIED, Counted, Matcher
+from .counted_loops import MOST_COPIED, NEGATED, SWAPPED, Counted, Matcher
 from .side_by_side import ASIDE, at_place_of, join_to, made_again
 
 _PURE = frozenset("getelementptr add sub mul shl ashr lshr and or xor sext zext trunc icmp select br phi".split())
 _BY = frozenset("udiv sdiv urem srem shl lshr ashr".split())  # not by any number
 _EXTREMES = re.compile(r"@llvm\.[su](min|max)\.i\d+")
 _PROMISES = re.compile(r" (?:nuw|nsw|exact|disjoint|samesign|nneg|inbounds|noundef|range\([^)]*\))(?= )")
-_SWAPPED = {"sgt": "slt", "ugt": "ult", "sge": "sle", "uge": "ule"}
-_SWAPPED |= {there: here for here, there in _SWAPPED.items()}
-_NEGATED = {"sge": "slt", "uge": "ult", "sgt": "sle", "ugt": "ule", "eq": "ne"}
-_NEGATED |= {there: here for here, there in _NEGATED.items()}
 
 
 @dataclass(frozen=True)
@@ -123,9 +119,9 @@ class _TileMatcher(Matcher):
         number, bound = (one.text for one in made.operands)
         word = made.word
         if bound in self.made:
-            number, bound, word = bound, number, _SWAPPED.get(word, word)
+            number, bound, word = bound, number, SWAPPED.get(word, word)
         if end.labels[0] != self.outer.header:
-            word = _NEGATED.get(word, "")
+            word = NEGATED.get(word, "")
         cast = self.made.get(number, ("", None))[1]
         whole = cast.operands[0].text if cast is not None and cast.op == "trunc" else number
         own = [item for item in counters if item.phi.result == whole and word == "ne"]
@@ -148,9 +144,10 @@ class _TileMatcher(Matcher):
         """Whether it could be computed once more for all tiles, even where a tile is not entered."""
         if item.op in _BY:
             by = item.operands[1].text
-            if "div" in item.op or "rem" in item.op:
-                return by.isdigit() and int(by) > 0
-            return by not in self.made
+            if by in self.made or ("div" not in item.op and "rem" not in item.op):
+                return by not in self.made
+            block = self.made[str(item.result)][0]
+            return (by.isdigit() and int(by) > 0) or self.flow.dominates(block, self.outer.latches[0])
         extreme = item.op == "call" and _EXTREMES.fullmatch(item.word) is not None
         return extreme or item.op in _PURE
 
@@ -195,6 +192,7 @@ def _join(flow: ControlFlow, found: _Tiles, prefix: str) -> None:
     between = [name for name in flow.order if name in outer and name not in inner]
     line = at_place_of(blocks[outer.header])
     look, start, type = f"{prefix}.look", outer.preheader, piece.phi.type
+    cut = f"trunc {type} {{}} to {piece.type}" if piece.type != type else ""
 
     # Whether each tile begins where the one before ended. What is computed for one that is not entered may be poison.
     at = {str(item.phi.result): f"%{prefix}.p.{str(item.phi.result)[1:]}" for item in counters}
@@ -203,12 +201,21 @@ def _join(flow: ControlFlow, found: _Tiles, prefix: str) -> None:
     wanted = (*(item.following for item in counters), test.value, piece.first, piece.end, *asked)
     lines = made_again(blocks, between, wanted, at, f"{prefix}.l")
     first, end = (_taken(at, value) for value in (piece.first, piece.end))
-    entered, to = "true", end
+    here, length = first, end
+    if cut:  # what an element is compared with is narrower
+        here, length = f"%{prefix}.here", f"%{prefix}.beyond.it"
+        lines += [
+            line(f"{here} = {cut.format(first)}"),
+            line(f"%{prefix}.length = sub {piece.type} {end}, {here}"),
+            line(f"%{prefix}.wide = zext {piece.type} %{prefix}.length to {type}"),
+            line(f"{length} = add {type} {first}, %{prefix}.wide"),
+        ]
+    entered, to = "true", length
     if found.enters is not None:
         entered, to = f"%{prefix}.entered", f"%{prefix}.to"
         value, way = found.enters
         lines.append(line(f"{entered} = xor i1 {_taken(at, value)}, {str(not way).lower()}"))
-        lines.append(line(f"{to} = select i1 {entered}, {type} {end}, {type} 0"))
+        lines.append(line(f"{to} = select i1 {entered}, {type} {length}, {type} 0"))
     looks = [
         line(
             f"{at[str(item.phi.result)]} = phi {item.phi.type} [ {item.first}, %{start} ], "
@@ -224,7 +231,7 @@ def _join(flow: ControlFlow, found: _Tiles, prefix: str) -> None:
         line(f"%{prefix}.further = phi i1 [ false, %{start} ], [ true, %{look} ]"),
         line(f"%{prefix}.reached = phi {type} [ 0, %{start} ], [ {to}, %{look} ]"),
         *lines,
-        line(f"%{prefix}.some.here = icmp {below} {type} {first}, {end}"),
+        line(f"%{prefix}.some.here = icmp {below} {piece.type} {here}, {end}"),
         line(f"%{prefix}.as.left = icmp eq {type} {first}, %{prefix}.reached"),
         line(f"%{prefix}.follows = select i1 %{prefix}.further, i1 %{prefix}.as.left, i1 true"),
         line(f"%{prefix}.goes.on = select i1 {entered}, i1 %{prefix}.some.here, i1 false"),
@@ -240,12 +247,17 @@ def _join(flow: ControlFlow, found: _Tiles, prefix: str) -> None:
     lasts = {str(item.phi.result): f"%{prefix}.at{place}" for place, item in enumerate(counters)}
     doubts = [line(f"%{prefix}.left.at = phi {type} [ {to}, %{look} ]")]
     doubts += [line(text) for text in (*_how_many(test, prefix), *_last_tile(test, counters, prefix))]
-    doubts += map(_without_promises, made_again(blocks, between, (piece.first,), firsts, f"{prefix}.f"))
-    doubts += map(_without_promises, made_again(blocks, between, (piece.end,), lasts, f"{prefix}.b"))
+    for value, numbers, name in ((piece.first, firsts, "f"), (piece.end, lasts, "b")):
+        for item in made_again(blocks, between, (value,), numbers, f"{prefix}.{name}"):
+            doubts += _without_promises(item)
     ends = _taken(firsts, piece.first), _taken(lasts, piece.end)
-    doubts.append(line(f"%{prefix}.missed = icmp ne {type} {ends[1]}, %{prefix}.left.at"))
+    begin, left = ends[0], f"%{prefix}.left.at"
+    if cut:
+        begin, left = f"%{prefix}.start", f"%{prefix}.left"
+        doubts += [line(f"{begin} = {cut.format(ends[0])}"), line(f"{left} = {cut.format(f'%{prefix}.left.at')}")]
+    doubts.append(line(f"%{prefix}.missed = icmp ne {piece.type} {ends[1]}, {left}"))
     doubts.append(line(f"%{prefix}.doubt = or i1 %{prefix}.never, %{prefix}.missed"))
-    own = [line(f"%{prefix}.some = icmp {below} {type} {ends[0]}, {ends[1]}")]
+    own = [line(f"%{prefix}.some = icmp {below} {piece.type} {begin}, {ends[1]}")]
     join_to(flow, outer, piece, looks, own, ends, prefix, doubts)
 
 
@@ -285,9 +297,15 @@ def _last_tile(test: _Test, counters: Iterable[_Affine], prefix: str) -> list[st
     return lines
 
 
-def _without_promises(item: Instruction) -> Instruction:
-    """An instruction that makes a number, whatever it computes with."""
-    return Instruction(_PROMISES.sub("", item.text), dict(item.meta))
+def _without_promises(item: Instruction) -> list[Instruction]:
+    """An instruction that makes a number, whatever it computes with. What it divides by is not 0."""
+    plain = Instruction(_PROMISES.sub("", item.text), dict(item.meta))
+    if item.op not in ("sdiv", "srem") or item.operands[1].text.isdigit():
+        return [plain]
+    type, by, name = item.type, item.operands[1].text, item.result
+    lines = [f"{name}.odd = icmp eq {type} {by}, -1", f"{name}.by = select i1 {name}.odd, {type} 1, {type} {by}"]
+    divided = f"{name} = {item.op} {type} {item.operands[0].text}, {name}.by"
+    return [Instruction(text, dict(item.meta)) for text in (*lines, divided)]
 
 
 def _taken(names: Mapping[str, str], value: str) -> str:
