@@ -14,6 +14,13 @@ And a copy that is one iteration late becomes a difference, as for `for (i = 0; 
 %ahead = phi i64 [ 1, %entry ], [ %next, %latch ]             %ahead = phi …
 %i = phi i64 [ 0, %entry ], [ %ahead, %latch ]           →    %i = add i64 %ahead, -1
 ```
+
+So does one that counts beside it in the same steps, from elsewhere:
+
+```
+%i = phi i64 [ %b, %entry ], [ %next, %latch ]                %i = phi …
+%k = phi i64 [ %c, %entry ], [ %more, %latch ]           →    %k = add i64 %i, 1
+```
 """
 
 from __future__ import annotations
@@ -34,9 +41,10 @@ def merge_counters(module: Module) -> Module:
         loops = [loop for loop in flow.loops if len(loop.latches) == 1]
         asked = (item for _, item in function.instructions() if item.op in ("sext", "zext", "add"))
         made = {str(item.result): item for item in asked} if loops else {}
-        for loop in loops if made else ():
+        for loop in loops if made else ():  # those around others first
             _merge(made, flow.blocks[loop.header], loop.latches[0])
             _take_back(made, flow.blocks[loop.header], loop.latches[0])
+            _join_twins(made, flow.blocks[loop.header], loop.latches[0])
     return module
 
 
@@ -85,6 +93,49 @@ def _take_back(made: Mapping[str, Instruction], header: Block, latch: str) -> No
             header.instructions.remove(late)
             text = f"{late.result} = add {late.type} {counter.result}, {-pace}"
             header.instructions.insert(len(header.phis), Instruction(text, {}))
+
+
+def _join_twins(made: dict[str, Instruction], header: Block, latch: str) -> None:
+    """Replace counters that are another one and a number. `made`: see `_merge`; what is made here comes in."""
+    counters = [(phi, pace) for phi in header.phis if (pace := _pace(made, phi, latch)) is not None]
+    for place, (twin, pace) in enumerate(counters):
+        for first, other in counters[:place]:
+            apart = _apart(made, _sides(first, latch)[0][0], _sides(twin, latch)[0][0])
+            if first.type != twin.type or pace != other or apart is None or first not in header.instructions:
+                continue
+            header.instructions.remove(twin)
+            item = Instruction(f"{twin.result} = add {twin.type} {first.result}, {apart}", {})
+            header.instructions.insert(len(header.phis), item)
+            made[str(twin.result)] = item
+            break
+
+
+def _pace(made: Mapping[str, Instruction], phi: Instruction, latch: str) -> str | None:
+    """What a counter grows by."""
+    if int_bits(phi.type) is None or len(phi.operands) != 2:
+        return None
+    step = made.get(_sides(phi, latch)[1][0])
+    if step is None or step.op != "add" or step.operands[0].text != phi.result:
+        return None
+    pace = step.operands[1].text
+    return pace if re.fullmatch(r"-?\d+", pace) else None
+
+
+def _apart(made: Mapping[str, Instruction], first: str, other: str) -> int | None:
+    """How much larger another start is, where that is known."""
+    numbers = [text for text in (first, other) if re.fullmatch(r"-?\d+", text)]
+    if len(numbers) == 2:
+        return int(other) - int(first)
+    (base, low), (same, high) = _offset(made, first), _offset(made, other)
+    return high - low if not numbers and base == same else None
+
+
+def _offset(made: Mapping[str, Instruction], text: str) -> tuple[str, int]:
+    """(value, number) that a value is the sum of."""
+    item = made.get(text)
+    if item is None or item.op != "add" or not re.fullmatch(r"-?\d+", item.operands[1].text):
+        return text, 0
+    return item.operands[0].text, int(item.operands[1].text)
 
 
 def _sides(phi: Instruction, latch: str) -> tuple[tuple[str, str], tuple[str, str]]:

@@ -28,8 +28,10 @@ from .side_by_side import ASIDE, at_place_of, join_to, made_again
 
 _PURE = frozenset("getelementptr add sub mul shl ashr lshr and or xor sext zext trunc icmp select br phi".split())
 _BY = frozenset("udiv sdiv urem srem shl lshr ashr".split())  # not by any number
+_NUMBER = re.compile(r"-?\d+")
 _EXTREMES = re.compile(r"@llvm\.[su](min|max)\.i\d+")
 _PROMISES = re.compile(r" (?:nuw|nsw|exact|disjoint|samesign|nneg|inbounds|noundef|range\([^)]*\))(?= )")
+MOST_ADDED = 4  # sums of a counter and numbers that are looked through
 
 
 @dataclass(frozen=True)
@@ -44,17 +46,14 @@ class _Affine:
 
 @dataclass(frozen=True)
 class _Test:
-    """When there is another tile: where what a phi is next, as a number of a type, is `below` (or `ne`) a bound.
-
-    `own`: where what it is in this tile is not the bound.
-    """
+    """When there is another tile: where a phi and a value, as a number of a type, are `below` (or `ne`) a bound."""
 
     value: str
     number: _Affine
+    plus: str
     type: str
     below: str
     bound: str
-    own: bool
 
 
 @dataclass(frozen=True)
@@ -124,11 +123,25 @@ class _TileMatcher(Matcher):
             word = NEGATED.get(word, "")
         cast = self.made.get(number, ("", None))[1]
         whole = cast.operands[0].text if cast is not None and cast.op == "trunc" else number
-        own = [item for item in counters if item.phi.result == whole and word == "ne"]
-        counter = next((item for item in (*own, *counters) if item.following == whole or item in own), None)
-        if counter is None or bound in self.made or word not in ("ne", "slt", "ult", "sle", "ule"):
+        found = self._sum(counters, whole)
+        if found is None or bound in self.made or word not in ("ne", "slt", "ult", "sle", "ule"):
             return None
-        return _Test(value, counter, made.operands[0].type, word, bound, bool(own))
+        return _Test(value, *found, made.operands[0].type, word, bound)
+
+    def _sum(self, counters: Collection[_Affine], value: str) -> tuple[_Affine, str] | None:
+        """The phi, and what is added to it, that a value is: what it is next, or a number apart from it."""
+        by = 0
+        for _ in range(MOST_ADDED):
+            for item in counters:
+                if item.phi.result == value:
+                    return item, str(by)
+                if item.following == value and not by:
+                    return item, item.step
+            made = self.made.get(value, ("", None))[1]
+            if made is None or made.op != "add" or not _NUMBER.fullmatch(made.operands[1].text):
+                return None
+            value, by = made.operands[0].text, by + int(made.operands[1].text)
+        return None
 
     def _only_tiles(self, phis: int) -> bool:
         """Whether nothing is done but to walk the tiles, and nothing of it is known behind the loops."""
@@ -253,7 +266,7 @@ def _join(flow: ControlFlow, found: _Tiles, prefix: str) -> None:
     ends = _taken(firsts, piece.first), _taken(lasts, piece.end)
     begin, left = ends[0], f"%{prefix}.left.at"
     if cut:
-        begin, left = f"%{prefix}.start", f"%{prefix}.left"
+        begin, left = f"%{prefix}.start", f"%{prefix}.there"
         doubts += [line(f"{begin} = {cut.format(ends[0])}"), line(f"{left} = {cut.format(f'%{prefix}.left.at')}")]
     doubts.append(line(f"%{prefix}.missed = icmp ne {piece.type} {ends[1]}, {left}"))
     doubts.append(line(f"%{prefix}.doubt = or i1 %{prefix}.never, %{prefix}.missed"))
@@ -263,24 +276,30 @@ def _join(flow: ControlFlow, found: _Tiles, prefix: str) -> None:
 
 def _how_many(test: _Test, prefix: str) -> list[str]:
     """Computes how many tiles come before the last one, `prefix.count`; any number where they do not follow."""
-    type, first, step = test.type, test.number.first, test.number.step
-    lines = []
-    if test.number.phi.type != type:
-        lines.append(f"%{prefix}.first = trunc {test.number.phi.type} {first} to {type}")
-        lines.append(f"%{prefix}.by = trunc {test.number.phi.type} {step} to {type}")
-        first, step = f"%{prefix}.first", f"%{prefix}.by"
-    last = 0 if test.below in ("sle", "ule") or test.own else -1
-    further = f"%{prefix}.beyond"
-    lines += [f"%{prefix}.after = sub {type} {test.bound}, {first}", f"{further} = add {type} %{prefix}.after, {last}"]
-    if test.below != "ne":
-        lines.append(f"%{prefix}.goes = icmp {test.below} {type} {first}, {test.bound}")
-        lines.append(f"%{prefix}.more = select i1 %{prefix}.goes, {type} {further}, {type} 0")
-        further = f"%{prefix}.more"
+    type, own, first, step, plus = test.type, test.number.phi.type, test.number.first, test.number.step, test.plus
+    lines = [f"%{prefix}.asked = add {own} {first}, {plus}"]
+    asked, further = f"%{prefix}.asked", f"%{prefix}.after"
+    if own != type:
+        lines.append(f"%{prefix}.asked.here = trunc {own} {asked} to {type}")
+        lines.append(f"%{prefix}.by = trunc {own} {step} to {type}")
+        asked, step = f"%{prefix}.asked.here", f"%{prefix}.by"
+    lines.append(f"{further} = sub {type} {test.bound}, {asked}")
+    if test.below in ("slt", "ult"):
+        lines.append(f"%{prefix}.beyond = add {type} {further}, -1")
+        further = f"%{prefix}.beyond"
     if not step.isdigit():  # a step of 0 is that of one tile
         lines.append(f"%{prefix}.stays = icmp eq {type} {step}, 0")
         lines.append(f"%{prefix}.step = select i1 %{prefix}.stays, {type} 1, {type} {step}")
         step = f"%{prefix}.step"
-    return [*lines, f"%{prefix}.count = udiv {type} {further}, {step}"]
+    if test.below == "ne":
+        return [*lines, f"%{prefix}.count = udiv {type} {further}, {step}"]
+    return [
+        *lines,
+        f"%{prefix}.many = udiv {type} {further}, {step}",
+        f"%{prefix}.before = add {type} %{prefix}.many, 1",
+        f"%{prefix}.goes = icmp {test.below} {type} {asked}, {test.bound}",
+        f"%{prefix}.count = select i1 %{prefix}.goes, {type} %{prefix}.before, {type} 0",
+    ]
 
 
 def _last_tile(test: _Test, counters: Iterable[_Affine], prefix: str) -> list[str]:
