@@ -23,6 +23,7 @@ from tracecut.ir.llvm.passes.relative_tables import plain_relative_loads
 from tracecut.ir.llvm.passes.reload_carried import reload_carried
 from tracecut.ir.llvm.passes.reload_updates import reload_updates
 from tracecut.ir.llvm.passes.split_vectors import split_vectors
+from tracecut.ir.llvm.passes.unroll_planes import unroll_planes
 from tracecut.support.errors import SourceError
 
 from .inlining import attribute_group, choose_inline, kept_apart, mark_inline
@@ -137,6 +138,7 @@ def canonical(sources: Iterable[str], *, optimised: bool = False, for_regions: b
         reload_carried(reload_updates(parsed))
     merge_counters(parsed)
     if for_regions:
+        unroll_planes(parsed)
         join_tiles(join_pieces(parsed))
     return split_choices(join_flags(parsed))
 
