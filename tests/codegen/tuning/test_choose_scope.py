@@ -1,0 +1,53 @@
+"""Which variant of a scope is chosen, where several would do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tracecut.codegen.tuning.choose_scope import choose_scope
+from tracecut.codegen.tuning.inspect_variant import Captured, Wanted
+
+from tracecut.pipeline.stages.tune import scope_exits
+
+from ..conftest import PROGRAMS
+from ..harness import trace
+
+# A step that an ordered loop follows: never, in every fourth step, or always.
+SOURCE = """
+int main(int argc, char **argv)
+{
+    int *a = ints(JOBS, DATA);
+    long *x = longs(DATA, 1000), *r = longs(DATA, 1000), sum = 0, limit = argc > 1 ? atol(argv[1]) : 0;
+    for (int t = 0; t < 12; t++) {
+        for (long j = 0; j < JOBS; j++) // @sweep
+            r[a[j]] += x[a[j]] & 15;
+        for (long i = 0; i < DATA; i++)
+            x[i] += r[i] & 3;
+        if (WHEN)
+            for (long i = 0; i < DATA; i++)
+                sum = (sum * 7 + x[i]) & 65535;
+    }
+    printf("%ld\\n", sum);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("when", "exits", "looks"), [("x[7] < limit", 1, False), ("t % 4 == 0", 0, True), ("x[7] >= limit", 0, True)]
+)
+def test_loops_that_never_ran_are_exits_rather_than_look_up(when: str, exits: int, looks: bool, tmp_path: Path) -> None:
+    subject = trace((PROGRAMS / "prelude.h").read_text() + SOURCE.replace("WHEN", when), tmp_path)
+    analysis, traced = subject.compiled.analysis, subject.traced
+    line = subject.lines["sweep"]
+    region = next(item.id for item in analysis.records if item.place.line == line and item.indirect)
+    scopes = subject.scopes_of(region)
+    found = {str(scope): scope_exits(analysis, traced, scope, region) for scope in scopes if scope != region}
+    captured = Captured(analysis, subject.capture(region), region, traced.values)
+    wanted = Wanted(True, False, None)
+    choice = choose_scope(captured, {"scopes": scopes, "exits": found}, traced.profile.entries, lambda: wanted)
+    assert choice.chosen is not None and choice.chosen.scope == scopes[0]
+    inspection = choice.chosen.inspection
+    assert (len(inspection.accesses.nest.exits), bool(inspection.plan.lookups)) == (exits, looks)
+    assert inspection.enough(region)
