@@ -60,12 +60,19 @@ def compare_outputs(
 
 
 def unstable_tokens(first: bytes, second: bytes) -> frozenset[int] | None:
-    """Tokens that differ between two runs of the same program (times, addresses); None if the outputs have different
-    numbers of tokens."""
+    """Tokens that differ between two runs of the same program (times, addresses), and the blanks beside them, which
+    fill a column (`%8.2f`); None if the outputs have different numbers of tokens."""
     a, b = _TOKEN.findall(first), _TOKEN.findall(second)
     if len(a) != len(b):
         return None
-    return frozenset(place for place, (x, y) in enumerate(zip(a, b, strict=True)) if x != y)
+    differ = {place for place, (x, y) in enumerate(zip(a, b, strict=True)) if x != y}
+    beside = {near for place in differ for near in (place - 1, place + 1) if 0 <= near < len(a)}
+    return frozenset(differ | {place for place in beside if _is_blank(a[place]) and _is_blank(b[place])})
+
+
+def _is_blank(token: bytes) -> bool:
+    """Whether it only keeps words of a line apart."""
+    return not token.strip(b" \t")
 
 
 def _close_by_name(tokens: Sequence[bytes], place: int, other: bytes, sizes: dict[bytes, float]) -> bool:

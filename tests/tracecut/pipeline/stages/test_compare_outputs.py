@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tracecut.support.tolerances import OUTPUT
 
-from tracecut.pipeline.stages.compare_outputs import compare_outputs
+from tracecut.pipeline.stages.compare_outputs import compare_outputs, unstable_tokens
 
 pytestmark = pytest.mark.quick
 
@@ -35,3 +35,22 @@ def test_numbers(reference: bytes, other: bytes, equal: bool) -> None:
 def test_nothing_is_allowed_where_nothing_may_differ() -> None:
     other = RESIDUALS.replace(b"1.5172e-14", b"1.5173e-14")
     assert not compare_outputs(RESIDUALS, other.replace(b"1.5173e-14", b"1.61e-14"), tolerance=0.0).equal
+
+
+def _timed(seconds: float, width: str = "8", total: int = 4) -> bytes:
+    return f"time = {seconds:{width}.2f} (s)\nsum {total}\n".encode()
+
+
+@pytest.mark.parametrize("width", ["8", "<8"])
+def test_times_that_differ_between_runs_may_fill_other_columns(width: str) -> None:
+    once = _timed(9.5, width)
+    unstable = unstable_tokens(once, _timed(9.75, width))
+    assert unstable is not None
+    other = _timed(10.25, width)  # one blank less than in those two
+    assert compare_outputs(once, other, tolerance=OUTPUT, unstable=unstable).equal
+    for wrong in (
+        _timed(10.25, width, total=5),
+        other.replace(b"sum 4", b"sum  4"),
+        other.replace(b"time =", b"time  ="),
+    ):
+        assert not compare_outputs(once, wrong, tolerance=OUTPUT, unstable=unstable).equal
