@@ -7,26 +7,21 @@ programs run, so it is loaded only for other scopes, or if other input takes so 
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import os
-import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 
 from tracecut.codegen.schedule.guards.differences import other_number
 from tracecut.support.errors import ArtefactError
 from tracecut.support.process.beside import price
-from tracecut.support.process.load_and_run import (
-    borrowed_environment,
-    own_signals,
-    thread_count,
-)
+from tracecut.support.process.load_and_run import own_signals, thread_count
 from tracecut.tracer.runtime.hook_slots import named_numbers
 from tracecut.tracer.runtime.hooks import ENTER, LEAVE, MISMATCH, PAUSE, PROBE, TRAPS, Tables, mismatch
 
 from .listed_scope import ListedScope
+from .loading import loading
 from .pauses import FINAL, MOVED, SLOW
 from .run_summary import run_summary, told, why_closed
 
@@ -151,7 +146,7 @@ class LightHost:
         region = int(scope.listed["main"])
         times = self.tables.states[region]
         before, scope.seen = scope.seen, (raw, why, times.declined, times.original_nanoseconds)
-        if final or not self.inspects or scope.coming.settled(why):
+        if final or not (scope.comes_back or self._inspects(scope, why)):
             self.say(f"scope {scope.listed['number']}: {why}; the original order runs")
         elif scope.listed["single"]:
             self.tables.probes[region] = 2
@@ -178,11 +173,13 @@ class LightHost:
             elif scope.pause.outweighed(self.tables):
                 self._off(scope)
                 scope.pause.try_without(self.tables)
-            elif scope.seen is not None:
+            elif scope.seen is not None and not self._fits_by_now(scope):
                 (raw, why, declined, spent), scope.seen = scope.seen, None
                 times = self.tables.states[region]
                 per_call = (times.original_nanoseconds - spent) / max(1, times.declined - declined)
-                if not self._may_pay(scope, raw, why, per_call):
+                if not self._inspects(scope, why):
+                    self.say(f"scope {scope.listed['number']}: {why}; the original order runs")
+                elif not self._may_pay(scope, raw, why, per_call):
                     # the first sweeps may be quicker than all others: on data that are all zero, in one page
                     scope.seen = (raw, why, times.declined, times.original_nanoseconds)
                     self.tables.probes[region] = 2 * max(1, times.declined - declined)
@@ -193,6 +190,23 @@ class LightHost:
         except Exception as error:  # the program must not notice
             self._give_up(scope, error)
         self._count(scope, start)
+
+    def _inspects(self, scope: ListedScope, why: str) -> bool:
+        """Whether a schedule may be made for input that differs in this way."""
+        return self.inspects and not scope.coming.settled(why)
+
+    def _fits_by_now(self, scope: ListedScope) -> bool:
+        """Whether the layout is in force after all: an exit in the first iteration made what the schedule expects.
+
+        Buffers that are allocated when they are first used, say. It is asked before anything is inspected.
+        """
+        number, raw = int(scope.listed["number"]), scope.pause.raw
+        if not scope.comes_back or self.tables.depth[number] != 1:
+            return False
+        if self._closed() or self._other_number(scope, raw) or self._use(scope, raw, number, None):
+            return False
+        scope.seen = None
+        return True
 
     def _count(self, scope: ListedScope, start: int) -> None:
         """Add up the time of a call; with that of the host when it was there at the end."""
@@ -384,15 +398,3 @@ class LightHost:
         regions = {int(loop): number for item in listed for loop, number in item["regions"].items()}
         scopes = [(scope.listed["root"], scope) for scope in self.scopes.values()]
         return run_summary(self.library, self.tables.states, regions, scopes, self.say)
-
-
-@contextlib.contextmanager
-def loading() -> Iterator[None]:
-    """While modules are imported in the process of the program."""
-    keep = sys.dont_write_bytecode
-    sys.dont_write_bytecode = True  # the umask is the program's now
-    try:
-        with borrowed_environment("OPENBLAS_NUM_THREADS=1"):  # linear algebra, not used here: no idle threads
-            yield
-    finally:
-        sys.dont_write_bytecode = keep

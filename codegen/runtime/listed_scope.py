@@ -40,6 +40,11 @@ class ListedScope:
         self.pause = Pause(number, main, regions, float(listed["pays_after"]), float(listed["lookup_gain"]))
         self.coming = ComingSchedule(number, main, bool(listed["single"]), tables.probes, say)
 
+    @property
+    def comes_back(self) -> bool:
+        """Whether the first iteration may make what the schedule expects, in an exit, and this host can ask again."""
+        return bool(self.listed["exits"] and self.listed["complete"] and self.listed["single"])
+
     def expects(self, per_call: float, sweeps: float, **how: bool) -> str | None:
         """Why a new order is not expected to pay (`inspection_gain.py`). Jobs are counted by their time."""
         costs = self.listed["costs"]

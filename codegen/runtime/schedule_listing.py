@@ -143,8 +143,9 @@ def first_look(file: ScopeFile, name: str, folder: Path) -> dict[str, Any]:
     `pointers`: recipes. `made`, `pointers_made`: where the numbers and the pointers come from, in words. `guard`: over
     these pointers; `complete` when that is all of it. `moved`: its objects that are permuted in place. `codes`: region
     → what its range function has to see, `members`: where the file's arrays lie. `talk`: the values that threads
-    exchange. `pays_after`: calls of the main region that pay for one exit. `costs`: nanoseconds a job, and
-    `sweeps` when traced. `tables`: of pointers to rows (`saved_columns.py`).
+    exchange. `pays_after`: calls of the main region that pay for one exit. `exits`: whether there are exits after which
+    the layout comes back. `costs`: nanoseconds a job, and `sweeps` when traced. `tables`: of pointers to rows
+    (`saved_columns.py`).
     """
     places = {name: place for place, (name, _) in enumerate(file.values)}
     nest, types = file.nest, dict(file.values)
@@ -174,6 +175,7 @@ def first_look(file: ScopeFile, name: str, folder: Path) -> dict[str, Any]:
         "main": file.main,
         "pays_after": file.pays_after,
         "single": bool(file.options["single"]),
+        "exits": any(not part.final for part in nest.exits),
         "lookup_gain": min(file.lookup_gain, MOST_GAIN),
         "costs": {name: file.costs[name] for name in ("original", "optimized", "inspect", "copy", "sweeps")},
         "method": str(file.options["method"]),

@@ -54,6 +54,7 @@ EXITS = {  # how many parts run seldom; where that is said by the last word: fur
     "mesh_openmp": (0, []),
     "mesh_ordered": (0, []),
     "mesh_refined": (1, ["0.001", "0.05"]),
+    "mesh_scratch": (1, ["1", "3", "100"]),
     "mesh_smoothing": (0, []),
     "mesh_stages": (0, []),
     "mesh_temporaries": (0, ["throw"]),
@@ -84,7 +85,10 @@ EXITS = {  # how many parts run seldom; where that is said by the last word: fur
     "views": (0, []),
 }
 
-CHANGED = {"rows_growing": 13}  # steps with other rows than those of the schedule: the original loop runs
+CHANGED = {  # steps in the original order: with other rows than those of the schedule, before scratch space is there
+    "rows_growing": 13,
+    "mesh_scratch": 1,
+}
 STAYS = {
     "cell_list",
     "fem_assembly",

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from tracecut.codegen.runtime.light_host import loading
+from tracecut.codegen.runtime.loading import loading
 from tracecut.pipeline.output.folder import damaged, digest_of
 from tracecut.support.errors import TracecutError
 
