@@ -76,11 +76,11 @@ FIVE = DOT.replace(
 )
 
 
-def built(folder: Path, text: str, *, exact: bool) -> tuple[Path, tracecut.Optimized]:
+def built(folder: Path, text: str, *, exact: bool, steps: str = "8") -> tuple[Path, tracecut.Optimized]:
     source = folder / "chaos.c"
     source.write_text(text)
     settings = Settings(
-        (str(source),), argv=("8",), output=folder / "out", force=True, loop_budget=1.0, method="rcm", exact=exact
+        (str(source),), argv=(steps,), output=folder / "out", force=True, loop_budget=1.0, method="rcm", exact=exact
     )
     with chdir(folder):  # the program leaves a file where it runs
         return folder / "out", optimize_program(settings, Progress(quiet=True))
@@ -113,6 +113,12 @@ def test_a_check_of_a_longer_run_finds_the_difference(chaos: Path, tmp_path: Pat
     status, said, _ = check(chaos, tmp_path, "60")
     assert status == 4
     assert "different: stdout, line 1: " in said and "different: last.txt, line 1: " in said
+
+
+def test_output_that_rounding_has_changed_leads_to_exact(tmp_path: Path) -> None:
+    _, result = built(tmp_path, CHAOS, exact=False, steps="60")
+    assert not result.improved
+    assert any("if that is rounding, --exact keeps every bit" in region["reason"] for region in result.regions)
 
 
 def test_exact_refuses_sums_in_another_order(tmp_path: Path) -> None:

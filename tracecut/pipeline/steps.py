@@ -125,6 +125,8 @@ def accept_result(artefact: Artefact) -> Artefact:
             found = check_output(expected, run.stdout, rounding=rounding, unstable=unstable)
             if not found.equal:
                 why = f"line {found.where} of its output changes from {found.expected!r} to {found.found!r} ({name})"
+                if rounding and found.may_be_rounding:
+                    why += "; if that is rounding, --exact keeps every bit"
                 return _dropped(artefact, why)
         return replace(artefact, runs=runs) if artefact.settings.force else _weighed(artefact, runs)
     except TracecutError as error:

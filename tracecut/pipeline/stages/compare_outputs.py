@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from tracecut.support.tolerances import SERIES
 
+GROWN = 0.1  # relative difference up to which rounding errors are thought of
 _NUMBER = re.compile(rb"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|nan|inf)(?![\w.])", re.IGNORECASE)
 _TOKEN = re.compile(rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[^\s\d]+|\s+")
 
@@ -27,6 +28,12 @@ class Difference:
     where: int = 0
     expected: str = ""
     found: str = ""
+
+    @property
+    def may_be_rounding(self) -> bool:
+        """Whether what differs too much are floating-point numbers of one size, as when rounding errors have grown."""
+        first, second = self.expected.encode(), self.found.encode()
+        return _is_number(first) and _is_number(second) and _gap(first, second, GROWN) is not None
 
 
 def compare_outputs(

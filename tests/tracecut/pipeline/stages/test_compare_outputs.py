@@ -54,3 +54,11 @@ def test_times_that_differ_between_runs_may_fill_other_columns(width: str) -> No
         other.replace(b"time =", b"time  ="),
     ):
         assert not compare_outputs(once, wrong, tolerance=OUTPUT, unstable=unstable).equal
+
+
+@pytest.mark.parametrize(
+    ("other", "rounding"), [(b"sum 1.02", True), (b"sum 1.2", False), (b"sum 1", False), (b"sum x", False)]
+)
+def test_what_rounding_may_have_done(other: bytes, rounding: bool) -> None:
+    found = compare_outputs(b"sum 1.00", other, tolerance=OUTPUT)
+    assert not found.equal and found.may_be_rounding is rounding
