@@ -16,12 +16,11 @@ from functools import cached_property
 from tracecut.codegen.schedule.guards.differences import other_number
 from tracecut.support.errors import ArtefactError
 from tracecut.support.process.beside import price
-from tracecut.support.process.load_and_run import own_signals, thread_count
+from tracecut.support.process.load_and_run import loading, own_signals, thread_count
 from tracecut.tracer.runtime.hook_slots import named_numbers
 from tracecut.tracer.runtime.hooks import ENTER, LEAVE, MISMATCH, PAUSE, PROBE, TRAPS, Tables, mismatch
 
 from .listed_scope import ListedScope
-from .loading import loading
 from .pauses import FINAL, MOVED, SLOW
 from .run_summary import run_summary, told, why_closed
 

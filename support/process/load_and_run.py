@@ -93,3 +93,15 @@ def borrowed_environment(word: str) -> Iterator[None]:
         yield
     finally:
         current.value = own
+
+
+@contextlib.contextmanager
+def loading() -> Iterator[None]:
+    """While modules are imported in the process of a program, which must not notice."""
+    keep = sys.dont_write_bytecode
+    sys.dont_write_bytecode = True  # the umask is the program's now
+    try:
+        with borrowed_environment("OPENBLAS_NUM_THREADS=1"):  # linear algebra, not used here: no idle threads
+            yield
+    finally:
+        sys.dont_write_bytecode = keep

@@ -13,9 +13,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from tracecut.codegen.runtime.loading import loading
 from tracecut.pipeline.output.folder import damaged, digest_of
 from tracecut.support.errors import TracecutError
+from tracecut.support.process.load_and_run import loading
 
 TYPE_CHECKING = False  # as in `typing`
 if TYPE_CHECKING:
