@@ -38,7 +38,7 @@ def read_program(path: Path, refused: Mapping[Unit, str] | None = None) -> Progr
     if link is None:
         raise SourceError(f"{path}: a program that does not say what it was made of", hint=HINT)
     flags = parse_flags(link.words)[1]
-    inside = {word: _marked(_units_of(Path(word)), known) for word in flags.objects}
+    inside = {word: _marked(units_of(Path(word)), known) for word in flags.objects}
     if not units:  # an optimising linker keeps no sections: all that the line names is in it
         units = [unit for found in inside.values() for unit in found]
     if not units:
@@ -92,14 +92,14 @@ def _libraries(
     for name in flags.libraries:
         places = [Path(folder) / f"lib{name}.{end}" for folder in folders for end in ("so", "a")]
         first = next((place for place in places if place.exists()), None)
-        inside = [] if first is None or first.suffix == ".so" else _marked(_units_of(first), refused)
+        inside = [] if first is None or first.suffix == ".so" else _marked(units_of(first), refused)
         if first is None or _is_linked(first, inside):
             kept.append(name)
             units += inside
     return folders, tuple(kept), units
 
 
-def _units_of(path: Path) -> list[Unit]:
+def units_of(path: Path) -> list[Unit]:
     """Units in an object, or in the members of an archive."""
     try:
         data = path.read_bytes()

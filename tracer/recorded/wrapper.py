@@ -57,12 +57,21 @@ def _absolute(line: Line) -> tuple[str, ...]:
     return (*line.words, *(str(Path(each).absolute()) for each in line.objects))
 
 
-def _real_compiler(cxx: bool) -> list[str]:
+def find_compiler(cxx: bool) -> list[str] | None:
+    """The compiler behind a wrapper, with options that are always given to it; None when there is none."""
     chosen = os.environ.get(REAL[cxx], "").split()
     for name in chosen[:1] or _NAMES[cxx]:
         found = shutil.which(name)
         if found and not Path(os.path.realpath(found)).name.startswith(_OURS):
             return [found, *chosen[1:]]
+    return None
+
+
+def _real_compiler(cxx: bool) -> list[str]:
+    found = find_compiler(cxx)
+    if found is not None:
+        return found
+    chosen = os.environ.get(REAL[cxx], "").split()
     what = f"${REAL[cxx]} names {chosen[0]!r}, which is no compiler" if chosen else f"no {_NAMES[cxx][0]} is installed"
     print(f"{_OURS}{'c++' if cxx else 'cc'}: {what}; set ${REAL[cxx]} to your compiler", file=sys.stderr)
     raise SystemExit(127)

@@ -185,6 +185,13 @@ def _explain(done: Said) -> SourceError:
             "the program has more static data than the 2 GiB that its code can reach",
             hint="Allocate its large arrays with malloc.",
         )
+    direct = re.search(r"cannot be used against symbol '?([^';]+)'?; recompile with -fPIC", stderr)
+    if direct:
+        return SourceError(
+            f"a part that is taken as it was compiled reaches {direct[1]} in a way that no shared library can",
+            hint="Compile it with -fPIC.",
+            detail="\n".join(stderr.splitlines()[:4]),
+        )
     return SourceError("the program does not link", detail="\n".join(stderr.splitlines()[:20]) or last_words(done))
 
 

@@ -274,3 +274,22 @@ def test_what_clang_does_not_compile_is_linked_as_it_was_compiled(project: Path)
     assert cc("-O2 -c total.c") == cc("main.o total.o -lm -o prog") == 0
     with pytest.raises(SourceError, match=r"^main\.c does not compile"):
         tracecut.optimize("prog", ["10"])
+
+
+def test_what_clang_does_not_compile_may_write_to_stderr(project: Path) -> None:
+    """What is compiled for programs alone reaches that variable as no shared library can."""
+    Path("total.c").write_text(
+        "#include <stdio.h>\ndouble total(const double *x, int n) {\n    double at(int i) { return x[i]; }\n"
+        '    double s = 0; for (int i = 0; i < n; i++) s += at(i); fprintf(stderr, "total\\n"); return s;\n}\n'
+    )
+    if cc("-O2 -fPIE -MD -MF total.d -c total.c"):
+        pytest.skip("the system's compiler has no nested functions")
+    assert cc("-O2 -DWEIGHT=0.5 -c main.c") == cc("main.o total.o -lm -o prog") == 0
+    before = Path("total.d").stat().st_mtime_ns
+    result = tracecut.optimize("prog", ["10"])
+    assert result.run(["10"]).stdout == b"22.5\n" and result.run(["10"]).stderr == b"total\n"
+    assert Path("total.d").stat().st_mtime_ns == before
+    with open("total.c", "a") as file:
+        file.write("int more;\n")
+    with pytest.raises(SourceError, match=r"reaches stderr in a way that no shared library can"):
+        tracecut.optimize("prog", ["10"])

@@ -9,6 +9,7 @@ from pathlib import Path
 from tracecut.support.errors import SourceError
 from tracecut.tracer.loops.program import Analysis
 from tracecut.tracer.recorded.command_line import flags_without, recorded_program
+from tracecut.tracer.recorded.compile_anew import position_independent
 from tracecut.tracer.recorded.program import unpack
 from tracecut.tracer.runtime.link import executable
 from tracecut.tracer.toolchain.clang import to_ir, to_object
@@ -46,7 +47,8 @@ def compile_program(settings: Settings, folder: Path) -> Compiled:
     if failed and program is None:
         raise failed[min(failed)]
     if failed and program is not None:
-        flags = flags_without(settings.sources, flags, {program.units[n]: _first(error) for n, error in failed.items()})
+        refused = {program.units[number]: _first(error) for number, error in failed.items()}
+        flags = position_independent(flags_without(settings.sources, flags, refused), refused, folder)
     units = [each for each in made if not isinstance(each, SourceError)]
     flags = _assembled(flags, folder)
     native = executable([unit.code for unit in units], flags, folder / "program")
