@@ -20,8 +20,9 @@ from . import units
 from .data import MachineLine, RegionReport, ReportData
 from .headline import answer, heaviest
 from .source_excerpt import Place
-from .terminal_text import fit, harmless, plain, quote
+from .terminal_text import fit, fit_words, harmless, plain, quote
 
+REASONS = 6  # lines for all reasons
 FULL = 3  # regions with a row of their own; the others share one line
 NARROWEST, SHORTEST_NAME = 40, 14
 
@@ -160,7 +161,7 @@ class _Summary:
         for region in refused:
             evidence = self._evidence(region)
             where = f" ({evidence})" if evidence else ""
-            self._paragraph(f"refused {_short(region.place)}: {region.reason}{where}", "", 2)
+            self._paragraph(f"refused {_short(region.place)}: {region.reason}{where}", "", REASONS // len(refused))
         if told is not None and self._evidence(told):
             self.console.print()
             self._paragraph(f"evidence: {self._evidence(told)}", "", 1)
@@ -204,10 +205,10 @@ class _Summary:
     def _paragraph(self, text: str, style: str, most: int) -> None:
         """Text over at most this many lines; continuation lines are indented."""
         room = self.console.width - 2
-        words = fit(harmless(plain(text), self.ascii_only), room * most)
+        words = fit_words(harmless(plain(text), self.ascii_only), room * most)
         lines = [line.plain.rstrip() for line in Text(words).wrap(self.console, room)]
         if len(lines) > most:
-            lines[most - 1 :] = [fit(" ".join(lines[most - 1 :]), room)]
+            lines[most - 1 :] = [fit_words(" ".join(lines[most - 1 :]), room)]
         for place, line in enumerate(lines):
             self._line(("  " if place else "") + line, style)
 

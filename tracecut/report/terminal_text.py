@@ -36,6 +36,22 @@ def fit(text: str, cells: int) -> str:
     return _take(text, cells - 2 - cell_len(tail)) + ".." + tail
 
 
+def fit_words(text: str, cells: int) -> str:
+    """At most `width` columns: whole words are left out in the middle of a longer text, if it has short ones."""
+    words, cut = text.split(" "), fit(text, cells)
+    if cut == text or len(words) < 4:
+        return cut
+    front, back = [words[0]], [words[-1]]
+    for place in range(1, len(words)):
+        part = front if place % 2 else back
+        word = words[len(front)] if place % 2 else words[-1 - len(back)]
+        if cell_len(" ".join([*front, word, "..", *back])) > cells:
+            break
+        part.insert(len(part) if part is front else 0, word)
+    kept = " ".join([*front, "..", *back])
+    return kept if cell_len(kept) <= cells else cut
+
+
 def _take(text: Iterable[str], cells: int) -> str:
     taken, used = [], 0
     for char in text:

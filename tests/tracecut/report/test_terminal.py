@@ -14,7 +14,7 @@ from rich.cells import cell_len
 
 from tracecut.report import Place, RegionReport, ReportData, print_summary, render_summary
 from tracecut.report.markup import UNSEEN
-from tracecut.report.terminal_text import fit, harmless, quote
+from tracecut.report.terminal_text import fit, fit_words, harmless, quote
 
 CASES = "optimized_mesh refused_stencil refused_prefix_sum all_null hostile zero_regions forty_regions".split()
 EXACT = ("output  ", "report  ", "run it  ")
@@ -127,6 +127,22 @@ def test_fit_keeps_both_ends(text: str, cells: int) -> None:
     assert cell_len(shown) <= cells
     if cell_len(text) <= cells:
         assert shown == text
+
+
+@given(text=st.text("ab é中.", max_size=60), cells=st.integers(12, 40))
+def test_whole_words_are_left_out(text: str, cells: int) -> None:
+    found = fit_words(text, cells)
+    assert cell_len(found) <= max(cells, cell_len(text) if found == text else 0)
+    if found not in (text, fit(text, cells)):
+        front, back = found.split(" .. ")
+        assert text.startswith(f"{front} ") and text.endswith(f" {back}")
+
+
+def test_a_reason_is_cut_between_its_words() -> None:
+    reason = (
+        "the data go to the new layout and back in every step of the loop around it, which takes longer than it gains"
+    )
+    assert fit_words(reason, 60) == "the data go to the new .. which takes longer than it gains"
 
 
 @given(st.text(max_size=40))
