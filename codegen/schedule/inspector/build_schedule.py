@@ -240,10 +240,10 @@ def _region(
     copies: list[sc.Copy] = []
     copy_of: dict[int, int] = {}
     lengths: list[Ints] = []
-    for use in plan.uses[region]:
+    for place, use in enumerate(plan.uses[region]):
         if use.mode in ("moved", "old"):
             continue
-        copy_of[use.array] = len(copies)
+        copy_of[place] = len(copies)
         copy = _copy(plan, use, jobs.size, spaces, places)
         if use.segments is not None and use.mode in ("segment", "offsets"):
             mine = np.ascontiguousarray(use.segments.lengths, np.int32)
@@ -254,8 +254,9 @@ def _region(
     bases: dict[int, int] = {}
     rows = plan.accesses.memory.rows
     for group in groups:
-        homes = {home for key in group.sites if (home := _home(plan, region, key)) is not None}
-        wanted = {copy_of.get(home) for home in homes}
+        found = {of for key in group.sites if (of := _use(plan, region, key)) is not None}
+        homes = {plan.uses[region][of].array for of in found}
+        wanted = {copy_of.get(of) for of in found}
         if len(wanted) > 1:
             raise UnsupportedError("accesses that share a base pointer need different copies")
         number = wanted.pop() if wanted else None
@@ -292,11 +293,17 @@ def _privates(
     return tuple(found)
 
 
-def _home(plan: ScopePlan, region: int, key: str) -> int | None:
-    for use in plan.uses[region]:
+def _use(plan: ScopePlan, region: int, key: str) -> int | None:
+    """Which use of the region an access belongs to."""
+    for place, use in enumerate(plan.uses[region]):
         if any(pattern.access.site.key == key for pattern in use.patterns):
-            return use.array
+            return place
     return None
+
+
+def _home(plan: ScopePlan, region: int, key: str) -> int | None:
+    place = _use(plan, region, key)
+    return None if place is None else plan.uses[region][place].array
 
 
 def _copy(plan: ScopePlan, use: RegionUse, jobs: int, spaces: list[Space], places: Mapping[Object, int]) -> sc.Copy:

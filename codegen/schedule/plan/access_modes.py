@@ -22,6 +22,7 @@ from .row_copies import is_tied
 from .scope_facts import Facts, inner_trip_loads
 from .scope_plan import Field, RegionUse, Segments
 
+MOST_COPIES = 2  # of one array, each with another record in the place of an iteration
 MAX_GROWTH = 2  # pieces that overlap are copied more than once
 
 
@@ -33,7 +34,7 @@ def find_uses(facts: Facts, region: int) -> list[RegionUse]:
         if patterns:
             mode, segments = _mode(facts, region, array, patterns)
             found.append(RegionUse(place, mode, patterns, segments))
-    found = _with_offsets(facts, region, found)
+    found = [part for use in _with_offsets(facts, region, found) for part in _record_by_record(facts, region, use)]
     modes = {use.array: use.mode for use in found}
     for node in inner_trip_loads(facts.nest, region):
         field = facts.fields.get(str(node.data[0]))
@@ -59,6 +60,29 @@ def _mode(facts: Facts, region: int, array: Array, patterns: tuple[Pattern, ...]
     if is_tied(facts, region, array, patterns):
         return "tied", None
     return ("plain" if kinds == {INDIRECT} else "old"), None
+
+
+def _record_by_record(facts: Facts, region: int, use: RegionUse) -> list[RegionUse]:
+    """A use for each record of an array that an iteration reads (`row[i]` and `row[i + 1]`), each with a copy of its
+    own; the use as it is where that cannot be."""
+    array = facts.arrays[use.array]
+    if use.mode != "old" or not array.stride or array.written:
+        return [use]
+    if array.object in facts.own or any(
+        pattern.kind != DIRECT
+        or not facts.is_own(pattern, region)
+        or pattern.access.site.key in facts.fields
+        or len(facts.homes(pattern.access.site.key)) > 1
+        for pattern in use.patterns
+    ):
+        return [use]
+    records: dict[int, list[Pattern]] = {}
+    for pattern in use.patterns:
+        records.setdefault(array.record(pattern), []).append(pattern)
+    parts = [tuple(patterns) for patterns in records.values()]
+    if len(parts) > MOST_COPIES or not all(_in_job_order(facts, region, array, part) for part in parts):
+        return [use]
+    return [RegionUse(use.array, "direct", part) for part in parts]
 
 
 def _in_job_order(facts: Facts, region: int, array: Array, patterns: tuple[Pattern, ...]) -> bool:
