@@ -40,6 +40,7 @@ from tracecut.tracer.toolchain.clang import Flags
 
 from .choose_order import reference_matches, tune
 from .choose_scope import choose_scope
+from .first_look import passed_over
 from .inspect_variant import Captured, Wanted
 from .live_values import address_values, start_values
 from .plain_values import candidate_out, comparison_out, place_out
@@ -89,7 +90,8 @@ class Worker:
         self._done("load")
         self._stage("legality")
         with memory_budget.freed_memory_kept():
-            chosen = self._choose_scope()
+            self.result |= passed_over(self.captured, self.machine, self.spec)
+            chosen = None if "passed_over" in self.result else self._choose_scope()
         self._done("legality")
         if chosen is None:
             return self.result

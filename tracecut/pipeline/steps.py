@@ -84,6 +84,7 @@ def tune_loops(artefact: Artefact) -> Artefact:
         artefact.progress.detail,
         artefact.deadline,
         artefact.early,
+        None if artefact.native is None else artefact.native.undisturbed_seconds,
     )
     why = "" if hots else "no loop runs a noticeable share of the program's work"
     return replace(artefact, results=tuple(results), why=why)

@@ -71,11 +71,13 @@ def tune_regions(
     say: Callable[[str], None],
     deadline: Deadline = NEVER,
     early: EarlyWorker | None = None,
+    seconds: float | None = None,
 ) -> list[RegionResult]:
     """Tune the hot loops in the order of their share, each for its share of the time until the deadline.
 
     Loops inside a chosen scope are skipped, and a later loop gets no scope around one of them: a loop can have only
-    one order. `early`: the worker of the first; it is ended if there is none.
+    one order. `early`: the worker of the first; it is ended if there is none. `seconds`: of the program, None: loops
+    are inspected whatever can be saved of them.
     """
     results: list[RegionResult] = []
     covered: set[int] = set()
@@ -101,6 +103,8 @@ def tune_regions(
             free, taken = layout_scopes(analysis, traced, loop, ordered)
             spec = region_spec(settings, analysis, traced, loop, free, folder, cpus)
             spec |= {"number": number, "first_region": first_region, "deadline": ends}
+            if seconds is not None and _left_to_us(settings):
+                spec["worth"] = {"seconds": seconds, "share": hot.share}
             result = _tune_one(settings, analysis, hot, spec, deadline, say, early)
             early = None
             if "scopes_refused" in result.data:
@@ -113,13 +117,20 @@ def tune_regions(
                 number += 1
                 first_region += len(result.scope.numbers)
                 break
-            if result.data.get("class") in ("parallel", "reduction") and not result.data.get("inexact"):
-                break  # reordering it is legal but gains nothing, and its inner loops would gain less
+            legal = result.data.get("class") in ("parallel", "reduction") and not result.data.get("inexact")
+            if legal or result.data.get("passed_over"):
+                break  # reordering it gains nothing, and its inner loops would gain less
         if tried:
             results.append(tried[-1] if tried[-1].scope is not None else tried[0])
     if early is not None:
         early.stop()
     return [_at_own_line(analysis, result) for result in results]
+
+
+def _left_to_us(settings: Settings) -> bool:
+    """Whether it is left to us which loops are worth the time that they take: nothing is asked for that needs one."""
+    asked = settings.force or settings.compare or settings.gpu or settings.machine or settings.region or settings.k
+    return not asked and settings.method == "auto" and settings.loop_budget is None
 
 
 def _ordered_by_its_text(analysis: Analysis, loop: int) -> tuple[str, str, tuple[Place, ...]] | None:
@@ -248,6 +259,7 @@ def region_spec(
         "budget": settings.loop_seconds,
         "in_proportion": settings.loop_budget is None,
         "deadline": None,
+        "worth": None,
         "memory": settings.memory or default_budget(),
         "cpus": list(cpus),
         "machine": None if settings.machine is None else asdict(settings.machine),

@@ -122,10 +122,16 @@ class Evaluation:
         size = self.root_size() if loop == self.nest.root else None
         if size is None or size <= GLANCE:
             return False
-        first = Domain(loop, GLANCE, None, (None, np.arange(GLANCE, dtype=np.int64)))
-        asked = Evaluation(self.nest, self.memory, self.lives, distrusted=self.distrusted, limit=self.room.left)
-        asked._domains[loop] = first
+        asked = self.some(np.arange(GLANCE, dtype=np.int64))
+        first = asked.domain(loop)
+        assert first is not None
         return until_exit(self.nest.loops[loop], first, asked, None) is None
+
+    def some(self, numbers: npt.NDArray[np.int64]) -> Evaluation:
+        """Another evaluation, of these iterations of the outermost loop alone (int64)."""
+        found = Evaluation(self.nest, self.memory, self.lives, distrusted=self.distrusted, limit=self.room.left)
+        found._domains[self.nest.root] = Domain(self.nest.root, numbers.size, None, (None, numbers))
+        return found
 
     def _until_exit(self, loop: int) -> Domain | None:
         """See `until_exit`. Long loops are looked at piece by piece, so that only what is left of them is made."""

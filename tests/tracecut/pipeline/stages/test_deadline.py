@@ -12,6 +12,7 @@ import pytest
 from tracecut.pipeline.stages import tune
 from tracecut.pipeline.stages.accept import weigh
 from tracecut.pipeline.stages.deadline import GRACE, Deadline
+from tracecut.pipeline.stages.settings import Settings
 
 pytestmark = pytest.mark.quick
 
@@ -110,6 +111,41 @@ def test_the_first_loop_gets_the_worker_that_waits(
     early: Any = SimpleNamespace(stop=lambda: ended.append(True))
     tune.tune_regions(nothing, nothing, nothing, hots, Path(), (), lambda _: None, early=early)
     assert (workers, bool(ended)) == (given, stopped)
+
+
+@pytest.mark.parametrize(
+    ("settings", "left"),
+    [
+        ({}, True),
+        ({"force": True}, False),
+        ({"method": "rcm"}, False),
+        ({"loop_budget": 1.0}, False),
+        ({"k": 4}, False),
+        ({"region": "a.c:3"}, False),
+        ({"gpu": "h200"}, False),
+        ({"compare": ("rcm",)}, False),
+    ],
+)
+def test_loops_that_are_not_worth_their_time_are_passed_over(
+    monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], left: bool
+) -> None:
+    """With all that is in them, unless something was asked for that needs them."""
+    tried = []
+
+    def tuned_one(settings: Any, analysis: Any, hot: Any, spec: Any, *_: Any) -> tune.RegionResult:
+        tried.append((spec["region"], spec.get("worth")))
+        return tune.RegionResult(hot, hot.loop, {"class": "rejected", "passed_over": True}, refused="no order pays")
+
+    monkeypatch.setattr(tune, "_tune_one", tuned_one)
+    monkeypatch.setattr(tune, "_ordered_by_its_text", lambda *_: None)
+    monkeypatch.setattr(tune, "called_from", lambda *_: None)
+    monkeypatch.setattr(tune, "layout_scopes", lambda *_: ([], {}))
+    monkeypatch.setattr(tune, "region_spec", lambda settings, analysis, traced, loop, *_: {"region": loop})
+    hots: Any = [SimpleNamespace(loop=1, inside=(2, 3), share=0.5, captured=True, verdict=None)]
+    nothing: Any = None
+    asked = Settings(("a.c",), **settings)
+    tune.tune_regions(asked, nothing, nothing, hots, Path(), (), lambda _: None, seconds=2.0)
+    assert tried == [(1, {"seconds": 2.0, "share": 0.5} if left else None)]
 
 
 def test_close_times_are_not_measured_again_without_time() -> None:

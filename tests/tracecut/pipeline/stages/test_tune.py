@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tracecut.codegen.tuning import first_look
+from tracecut.codegen.tuning.first_look import passed_over
+from tracecut.codegen.tuning.inspect_variant import Captured
+from tracecut.ir.machine.machine import Machine
+from tracecut.ir.machine.parts import Cache
 from tracecut.support.progress import Progress
+from tracecut.tracer.capture.snapshot import Capture
 
 from tracecut.pipeline.stages import tune
 from tracecut.pipeline.stages.capture import trace_program
@@ -79,3 +86,55 @@ def test_an_inspection_that_takes_too_long_is_ended(tmp_path: Path, monkeypatch:
     results = tune.tune_regions(settings, compiled.analysis, traced, hots, tmp_path, [0], lambda text: None)
     refused = [result.refused for result in results if result.hot.captured]
     assert refused and all("its inspection failed: " in why and "longer than 0.05 s" in why for why in refused)
+
+
+# Rows of three neighbours, behind pointers of their own.
+NEAR = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#define N 300000
+static int to[N], *list[N];
+static double x[N], y[N];
+int main(int argc, char **argv) {
+    (void)argv;
+    for (int i = 0; i < N; i++) to[i] = i;
+    unsigned state = 1;
+    for (int i = N - 1; argc > 1 && i > 0; i--) {
+        state = state * 1664525u + 1013904223u;
+        int j = (int)((state >> 4) % (unsigned)(i + 1)), was = to[i];
+        to[i] = to[j], to[j] = was;
+    }
+    for (int i = 0; i < N; i++) {
+        list[i] = malloc(3 * sizeof **list);
+        for (int k = 0; k < 3; k++) list[i][k] = to[(i + k * 100) % N];
+    }
+    for (int step = 0; step < 3; step++) {
+        for (int i = 0; i < N; i++)
+            for (int k = 0; k < 3; k++) y[i] += x[list[i][k]];
+        for (int i = 0; i < N; i++) x[i] += 0.1 * y[i] + 1;
+    }
+    printf("%g\n", x[7]);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize(("argv", "near"), [((), True), (("random",), False)])
+def test_a_loop_whose_data_lie_well_need_not_be_inspected(
+    argv: tuple[str, ...], near: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unless it can be done in no time."""
+    source = tmp_path / "near.c"
+    source.write_text(NEAR)
+    settings = Settings((str(source),), argv=argv, output=tmp_path / "out")
+    compiled = compile_program(settings, tmp_path)
+    (tmp_path / "trace").mkdir()
+    traced = trace_program(settings, compiled.analysis, compiled.native, tmp_path / "trace")
+    assert not isinstance(traced, str), traced
+    loop = next(hot.loop for hot in choose_loops(settings, compiled.analysis, traced.profile) if hot.captured)
+    found = Captured(compiled.analysis, Capture.load(traced.profile.captures[loop]), loop, traced.values)
+    spec = {"worth": {"seconds": 0.0, "share": 1.0}, "cpus": [0, 1], "memory": 1 << 30}
+    machine = replace(Machine.detect(), caches=(Cache(1, 1 << 15), Cache(2, 1 << 21)))
+    assert passed_over(found, machine, spec) == {}
+    monkeypatch.setattr(first_look, "ANYWAY", 0.0)
+    assert bool(passed_over(found, machine, spec)) == near

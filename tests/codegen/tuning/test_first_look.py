@@ -1,0 +1,73 @@
+"""Which loops are not inspected: nothing but threads can make them faster, and that is worth less than it takes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from tracecut.codegen.tuning import first_look
+from tracecut.codegen.tuning.first_look import ANYWAY, passed_over
+from tracecut.codegen.tuning.worker import Worker
+from tracecut.ir.machine.machine import Machine
+
+pytestmark = pytest.mark.quick
+
+MACHINE = Machine.named("mesh:2x2")
+
+
+def asked(seconds: float, share: float = 1.0, threads: int = 2) -> dict[str, Any]:
+    worth = {"seconds": seconds, "share": share}
+    return {"worth": worth, "cpus": list(range(threads)), "memory": 1 << 30}
+
+
+def looked(monkeypatch: pytest.MonkeyPatch, takes: float, spec: dict[str, Any]) -> dict[str, Any]:
+    monkeypatch.setattr(first_look, "_least_seconds", lambda *_: takes)
+    found: Any = None
+    return passed_over(found, MACHINE, spec)
+
+
+def test_what_takes_longer_than_threads_can_save_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert looked(monkeypatch, ANYWAY + 0.9, asked(2.0)) == {}
+    found = looked(monkeypatch, ANYWAY + 1.1, asked(2.0))
+    assert found["passed_over"] and found["class"] == "rejected" and "threads could save 1 s of" in found["reason"]
+    assert looked(monkeypatch, ANYWAY + 0.1, asked(2.0, threads=1))["reason"].count("there is one thread alone")
+
+
+def test_loops_share_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert looked(monkeypatch, ANYWAY + 0.9, asked(2.0, share=0.5)) and not looked(monkeypatch, 1.0, asked(2.0, 0.5))
+
+
+def test_what_is_not_known_or_was_asked_for_is_inspected(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert looked(monkeypatch, 0.0, asked(0.0)) == {}
+    assert looked(monkeypatch, 99.0, asked(0.1) | {"worth": None}) == {}
+    monkeypatch.undo()
+
+    def fail(*_: Any) -> float:
+        raise MemoryError
+
+    monkeypatch.setattr(first_look, "_least_seconds", fail)
+    nothing: Any = None
+    assert passed_over(nothing, MACHINE, asked(0.1)) == {}
+
+
+def test_a_machine_without_a_second_cache_says_nothing() -> None:
+    nothing: Any = None
+    few = replace(MACHINE, caches=MACHINE.caches[:1])
+    assert first_look._least_seconds(nothing, few, 1) == 0.0
+
+
+def test_the_worker_looks_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No scope is looked at, and the result says why."""
+    made = Worker.__new__(Worker)
+    made.region, made.machine, made.values, made.result = 7, MACHINE, {}, {}
+    made.spec = {"runtime": __file__, "module": __file__, "capture": "", **asked(0.1)}
+    for name in ("take_runtime", "module_in", "Analysis"):
+        monkeypatch.setattr(f"tracecut.codegen.tuning.worker.{name}", lambda *_: None)
+    monkeypatch.setattr("tracecut.codegen.tuning.worker.json", SimpleNamespace(loads=lambda _: None))
+    monkeypatch.setattr("tracecut.codegen.tuning.worker.Capture", SimpleNamespace(load=lambda _: None))
+    monkeypatch.setattr(Worker, "_done", lambda *_: None)
+    monkeypatch.setattr(first_look, "_least_seconds", lambda *_: 99.0)
+    found = made.run()
+    assert found["class"] == "rejected" and found["passed_over"] and "scopes_refused" not in found
