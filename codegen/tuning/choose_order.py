@@ -30,7 +30,7 @@ from tracecut.support.optional_parts import optional
 from tracecut.tracer.capture.snapshot import Capture
 
 from .interleaved_timing import ALIKE, best_of, look_again, measure_apart, second_look
-from .nothing_left import copies_outweigh, gains_nothing, least_misses, nothing_left, to_beat
+from .nothing_left import ONCE, copies_outweigh, gains_nothing, least_misses, nothing_left, to_beat
 from .region_statistics import cluster_count, record_bytes, unchanged
 from .time_limits import TIMES, TimeLimits
 from .trial import Bench, Candidate, Subject, measure_original, predict, try_order
@@ -52,6 +52,7 @@ def tune(
     say: Callable[[str], None],
     compare: Sequence[str] = (),
     reduce: str = FAST,
+    once: bool = False,
 ) -> tuple[list[Candidate], Candidate | None]:
     """Measure candidate orders; returns all of them and the best, None when the original stays the fastest.
 
@@ -60,6 +61,7 @@ def tune(
         sweeps: invocations of the region for each entry of its scope.
         compare: methods that are measured too, whatever they take, but not chosen.
         reduce: `fast` or `ordered` (`cut_into_blocks.py`).
+        once: the program's own order is known to fetch each cache line about once; no other one is tried by itself.
     """
     clock = limits.clock
     started = clock()
@@ -69,7 +71,7 @@ def tune(
     flat = subject.graph.graph
     failures: list[str] = []
     with optional("the prediction of cache misses", failures):
-        original.predicted = predict(subject, machine, unchanged(flat))
+        original.predicted = [] if once else predict(subject, machine, unchanged(flat))
     original.note = "; ".join(failures)
     parts = threads if reduce == FAST else MAX_BLOCKS  # ordered results do not depend on the number of threads
     clusters = default_clusters(subject, machine, parts) if k is None else min(k, max(1, flat.n_jobs))
@@ -77,8 +79,12 @@ def tune(
     curve = ""
     least = 0.0
     with optional("the least cache misses", []):  # unknown: all are tried
-        least = least_misses(subject)
-    names = _linear_orders(flat, original, threads, least) if method == "auto" else (method,)
+        least = 0.0 if once else least_misses(subject)
+    names: tuple[str, ...] = (method,)
+    if method == "auto" and once:
+        names = (OWN,) if threads > 1 else ()
+    elif method == "auto":
+        names = _linear_orders(flat, original, threads, least)
     for name in names:
         if name == "original":
             continue
@@ -108,13 +114,15 @@ def tune(
             curved = try_order(bench, name + CURVE, base=found, linear_too=linear_too, together=together)
             candidates.append(curved)
             curve = CURVE if ALIKE * curved.kernel_ms < found.kernel_ms else ""
-    settled = nothing_left(subject, candidates, sweeps) if method == "auto" else ""
-    own = 1e-3 * original.kernel_ms * sweeps * subject.entries if limits.in_proportion else math.inf
+    settled = ""
     if method == "auto":
+        settled = ONCE if once else nothing_left(subject, candidates, sweeps)
+    own = 1e-3 * original.kernel_ms * sweeps * subject.entries if limits.in_proportion else math.inf
+    if method == "auto" and not once:
         _try_clusters(bench, candidates, curve, min(started + limits.budget, ends), own, clock, settled)
-    again = measure_original(subject)[0]
-    original.region_ms = min(original.kernel_ms, again.kernel_ms)
     if not (settled and gains_nothing(candidates, sweeps)):
+        again = measure_original(subject)[0]
+        original.region_ms = min(original.kernel_ms, again.kernel_ms)
         say("measuring the fastest again")
         look_again(subject, candidates, sweeps, own)
     best = best_of(candidates, sweeps)

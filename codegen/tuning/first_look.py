@@ -1,4 +1,4 @@
-"""Whether it is worth the time to inspect a captured loop, by a sample of its iterations."""
+"""What a sample of its iterations says of a captured loop: what can make it faster, and if that is worth a look."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ LIMIT = 1 << 30  # bytes that the sample may take
 ANYWAY = 1.5  # seconds that the loops of a program may be inspected for, whatever can be gained
 
 
-def passed_over(found: Captured, machine: Machine, spec: Mapping[str, Any]) -> dict[str, Any]:
-    """What is found of a loop that need not be inspected, as the worker's result; {} if it should be inspected.
+def first_look(found: Captured, machine: Machine, spec: Mapping[str, Any]) -> dict[str, Any]:
+    """What a sample says of a loop, as a part of the worker's result; {} if nothing.
 
-    In the program's own order each cache line is fetched about once, so that nothing but threads can make it faster;
-    and an inspection takes longer than all that they can save in a run of the program.
+    `once`: in the program's own order each cache line is fetched about once, so that nothing but threads can make it
+    faster. `passed_over`, with the verdict: an inspection would take longer than all that they can save in a run of the
+    program.
 
     Args:
         found, machine, spec: as of the worker. `worth` of `spec`: None if the loop is inspected whatever can be saved,
@@ -33,26 +34,28 @@ def passed_over(found: Captured, machine: Machine, spec: Mapping[str, Any]) -> d
     if worth is None:
         return {}
     saved = float(worth["seconds"]) * (1 - 1 / threads)
-    takes = 0.0
+    takes = None
     with optional("a sample of the iterations", []):  # not known: it is inspected
         takes = _least_seconds(found, machine, min(LIMIT, int(spec["memory"])))
-    if takes <= float(worth["share"]) * (ANYWAY + saved):
+    if takes is None:
         return {}
+    if takes <= float(worth["share"]) * (ANYWAY + saved):
+        return {"once": True}
     gain = f"threads could save {saved:.2g} s of the program at most" if threads > 1 else "there is one thread alone"
     why = f"its own order already fetches each cache line about once, and {gain}: less than an inspection takes"
-    return {"class": "rejected", "reason": why, "places": [], "passed_over": True}
+    return {"once": True, "class": "rejected", "reason": why, "places": [], "passed_over": True}
 
 
-def _least_seconds(found: Captured, machine: Machine, limit: int) -> float:
+def _least_seconds(found: Captured, machine: Machine, limit: int) -> float | None:
     """Seconds that the addresses of all iterations take, less than an inspection, where the program's own order fetches
-    each line about once; else 0."""
+    each line about once; else None."""
     if len(machine.caches) <= SECOND:
-        return 0.0
+        return None
     region, capture = found.region, found.capture
     nest = from_json(to_json(found.analysis.nest(region)))
     numbers = named_numbers(list(found.values[region]), capture.values[region])
     memory = capture.seen_by(nest, numbers).memory
     sample = sample_lines(nest, memory, numbers, cache=machine.caches[SECOND].size, limit=limit)
     if sample is None or not sample.once(NEARLY):
-        return 0.0
+        return None
     return seconds_in_all(nest, memory, numbers, limit=limit)

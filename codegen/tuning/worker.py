@@ -90,7 +90,7 @@ class Worker:
         self._done("load")
         self._stage("legality")
         with memory_budget.freed_memory_kept():
-            self.result |= passed_over(self.captured, self.machine, self.spec)
+            self.result |= first_look(self.captured, self.machine, self.spec)
             chosen = None if "passed_over" in self.result else self._choose_scope()
         self._done("legality")
         if chosen is None:
@@ -173,8 +173,7 @@ class Worker:
         batches = batch_regions(outlined, inspection.accesses)
         memory = self.captured.capture.memory
         native = load_regions(analysis, outlined, batches, flags, self.folder / "regions.so", memory)
-        cpus = [int(cpu) for cpu in spec["cpus"]]
-        threads = max(1, native.threads(cpus))
+        threads = max(1, native.threads([int(cpu) for cpu in spec["cpus"]]))
         replay = Replay(
             self.captured.capture,
             inspection.accesses,
@@ -187,7 +186,7 @@ class Worker:
             self.captured.image,
         )
         self._done("compile")
-        names = [outlined[self.region].name, *([batches[self.region].name] if self.region in batches else [])]
+        names = (outlined[self.region].name, *([batches[self.region].name] if self.region in batches else []))
         entries = self.rounds
         subject = Subject(
             inspection,
@@ -218,15 +217,16 @@ class Worker:
             say=self._stage,
             compare=spec["compare"],
             reduce=str(spec["reduce"]),
+            once="once" in self.result,
         )
         self._done("candidates")
-        self._check_identity(replay)
         self.result["candidates"] = [candidate_out(item) for item in candidates]
         if best is None and spec["force"]:
             measured = [item for item in candidates[1:] if item.measured and not item.compared]
             best = min(measured, key=lambda item: item.cost(sweeps)) if measured else None
         if best is None:
             return
+        self._check_identity(replay)
         self._save(scope, inspection, subject, candidates[0], best, threads)
 
     def _predict(self, inspection: Inspection, graph: ScopeGraph, machine: Machine) -> None:

@@ -130,6 +130,17 @@ def test_a_good_order_is_tried_on_all_threads_before_others(
     assert best == ("own" if milliseconds < 1 else "original")
 
 
+@pytest.mark.parametrize(("threads", "made"), [(2, ["own"]), (1, [])])
+@pytest.mark.parametrize("milliseconds", [0.5, 2.0])
+def test_where_a_sample_shows_lines_fetched_once_only_threads_are_tried(
+    monkeypatch: pytest.MonkeyPatch, threads: int, made: list[str], milliseconds: float
+) -> None:
+    orders = Orders(monkeypatch, misses=9.0, milliseconds=milliseconds)
+    notes, best = orders.tune(threads=threads, once=True)
+    assert orders.made == made and list(notes) == ["original", *made]
+    assert best == ("own" if made and milliseconds < 1 else "original")
+
+
 @pytest.mark.parametrize("note", [ALONE, "refused: sums that nearly cancel change"])
 def test_a_good_order_that_no_threads_can_share_is_left_alone(monkeypatch: pytest.MonkeyPatch, note: str) -> None:
     orders = Orders(monkeypatch, misses=1.1)
