@@ -28,7 +28,8 @@ def first_look(found: Captured, machine: Machine, spec: Mapping[str, Any]) -> di
 
     Args:
         found, machine, spec: as of the worker. `worth` of `spec`: None if the loop is inspected whatever can be saved,
-            else `seconds` of the program and the `share` of its work that the loop has.
+            else `seconds` of the program, the `share` of its work that the loop has, and that of all that is looked at
+            with it (`around`).
     """
     worth, threads = spec["worth"], max(1, len(spec["cpus"]))
     if worth is None:
@@ -39,7 +40,8 @@ def first_look(found: Captured, machine: Machine, spec: Mapping[str, Any]) -> di
         takes = _least_seconds(found, machine, min(LIMIT, int(spec["memory"])))
     if takes is None:
         return {}
-    if takes <= float(worth["share"]) * (ANYWAY + saved):
+    share, around = float(worth["share"]), float(worth["around"])
+    if takes * around <= share * share * (ANYWAY + saved):
         return {"once": True}
     gain = f"threads could save {saved:.2g} s of the program at most" if threads > 1 else "there is one thread alone"
     why = f"its own order already fetches each cache line about once, and {gain}: less than an inspection takes"

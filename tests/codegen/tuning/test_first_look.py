@@ -17,8 +17,8 @@ pytestmark = pytest.mark.quick
 MACHINE = Machine.named("mesh:2x2")
 
 
-def asked(seconds: float, share: float = 1.0, threads: int = 2) -> dict[str, Any]:
-    worth = {"seconds": seconds, "share": share}
+def asked(seconds: float, share: float = 1.0, threads: int = 2, around: float | None = None) -> dict[str, Any]:
+    worth = {"seconds": seconds, "share": share, "around": share if around is None else around}
     return {"worth": worth, "cpus": list(range(threads)), "memory": 1 << 30}
 
 
@@ -38,6 +38,11 @@ def test_what_takes_longer_than_threads_can_save_is_passed_over(monkeypatch: pyt
 def test_loops_share_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "passed_over" in looked(monkeypatch, ANYWAY + 0.9, asked(2.0, share=0.5))
     assert "passed_over" not in looked(monkeypatch, 1.0, asked(2.0, share=0.5))
+
+
+def test_other_loops_in_the_scope_are_looked_at_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "passed_over" in looked(monkeypatch, 0.6, asked(2.0, share=0.4, around=1.0))
+    assert "passed_over" not in looked(monkeypatch, 0.6, asked(2.0, share=0.4, around=0.5))
 
 
 def test_what_is_not_known_or_was_asked_for_is_inspected(monkeypatch: pytest.MonkeyPatch) -> None:

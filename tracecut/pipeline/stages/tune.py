@@ -27,7 +27,7 @@ from tracecut.tracer.runtime.link import runtime_object
 from .called_from import called_from
 from .capture import Traced, hooked_loops
 from .deadline import Deadline
-from .select_loops import Hot
+from .select_loops import Hot, executed_work
 from .settings import Settings
 
 # An inspection is stopped after this many seconds plus this multiple of the budget for trying orders.
@@ -104,7 +104,8 @@ def tune_regions(
             spec = region_spec(settings, analysis, traced, loop, free, folder, cpus)
             spec |= {"number": number, "first_region": first_region, "deadline": ends}
             if seconds is not None and _left_to_us(settings):
-                spec["worth"] = {"seconds": seconds, "share": hot.share}
+                around = max(executed_work(analysis, traced.profile)[scope] for scope in (hot.loop, *free))
+                spec["worth"] = {"seconds": seconds, "share": hot.share, "around": around}
             result = _tune_one(settings, analysis, hot, spec, deadline, say, early)
             early = None
             if "scopes_refused" in result.data:

@@ -139,13 +139,15 @@ def test_loops_that_are_not_worth_their_time_are_passed_over(
     monkeypatch.setattr(tune, "_tune_one", tuned_one)
     monkeypatch.setattr(tune, "_ordered_by_its_text", lambda *_: None)
     monkeypatch.setattr(tune, "called_from", lambda *_: None)
-    monkeypatch.setattr(tune, "layout_scopes", lambda *_: ([], {}))
+    monkeypatch.setattr(tune, "layout_scopes", lambda *_: ([9, 1], {}))
+    monkeypatch.setattr(tune, "executed_work", lambda *_: {9: 0.8, 1: 0.5})
     monkeypatch.setattr(tune, "region_spec", lambda settings, analysis, traced, loop, *_: {"region": loop})
     hots: Any = [SimpleNamespace(loop=1, inside=(2, 3), share=0.5, captured=True, verdict=None)]
     nothing: Any = None
+    traced: Any = SimpleNamespace(profile=None)
     asked = Settings(("a.c",), **settings)
-    tune.tune_regions(asked, nothing, nothing, hots, Path(), (), lambda _: None, seconds=2.0)
-    assert tried == [(1, {"seconds": 2.0, "share": 0.5} if left else None)]
+    tune.tune_regions(asked, nothing, traced, hots, Path(), (), lambda _: None, seconds=2.0)
+    assert tried == [(1, {"seconds": 2.0, "share": 0.5, "around": 0.8} if left else None)]
 
 
 def test_close_times_are_not_measured_again_without_time() -> None:

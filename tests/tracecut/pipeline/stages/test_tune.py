@@ -132,7 +132,7 @@ def test_a_loop_whose_data_lie_well_need_not_be_inspected(
     assert not isinstance(traced, str), traced
     loop = next(hot.loop for hot in choose_loops(settings, compiled.analysis, traced.profile) if hot.captured)
     found = Captured(compiled.analysis, Capture.load(traced.profile.captures[loop]), loop, traced.values)
-    spec = {"worth": {"seconds": 0.0, "share": 1.0}, "cpus": [0, 1], "memory": 1 << 30}
+    spec = {"worth": {"seconds": 0.0, "share": 1.0, "around": 1.0}, "cpus": [0, 1], "memory": 1 << 30}
     machine = replace(Machine.detect(), caches=(Cache(1, 1 << 15), Cache(2, 1 << 21)))
     assert first_look.first_look(found, machine, spec) == ({"once": True} if near else {})
     monkeypatch.setattr(first_look, "ANYWAY", 0.0)
