@@ -20,7 +20,7 @@ from tracecut.tracer.toolchain.side_effects import changes_files
 
 from .artefact import Artefact
 from .output.staging import seal
-from .stages.accept import PATIENCE, ROUNDS, beyond_doubt, weigh
+from .stages.accept import PATIENCE, ROUNDS, beyond_doubt, hopeless, weigh
 from .stages.capture import Traced, trace_program
 from .stages.compare_outputs import unstable_tokens
 from .stages.compile import compile_program
@@ -115,8 +115,11 @@ def accept_result(artefact: Artefact) -> Artefact:
     """
     assert artefact.native is not None and isinstance(artefact.captured, Traced)
     try:
-        runs = {"original": _run(artefact, 1, original=True)}
-        runs |= {_name(threads): _run(artefact, threads) for threads in _counts(artefact)}
+        runs = {_name(threads): _run(artefact, threads) for threads in _counts(artefact)}
+        seconds = [run.seconds for run in runs.values()]
+        lost = not artefact.settings.force and hopeless(artefact.native.undisturbed_seconds, seconds)
+        if not lost:
+            runs = {"original": _run(artefact, 1, original=True)} | runs
         expected = artefact.native.stdout.read_bytes()
         unstable = unstable_tokens(expected, artefact.captured.finished.stdout.read_bytes())
         for name, run in runs.items():
@@ -129,6 +132,9 @@ def accept_result(artefact: Artefact) -> Artefact:
                 if rounding and found.may_be_rounding:
                     why += "; if that is rounding, --exact keeps every bit"
                 return _dropped(artefact, why)
+        if lost:
+            fastest = min(runs.values(), key=lambda run: run.seconds)
+            return _dropped(artefact, _slower(artefact.native.undisturbed_seconds, fastest))
         return replace(artefact, runs=runs) if artefact.settings.force else _weighed(artefact, runs)
     except TracecutError as error:
         return _failed(artefact, error)
@@ -243,8 +249,8 @@ def _weighed(artefact: Artefact, runs: dict[str, Run]) -> Artefact:
         certain=beyond_doubt((seconds, artefact.native.cpu_seconds), timed),
     )
     if not found.pays:
-        why = f"the whole program would take {found.optimized:.3g} s instead of {found.original:.3g} s"
-        return _dropped(artefact, why + where_it_went(runs["original"], runs[_name(found.threads)]))
+        run = replace(runs[_name(found.threads)], seconds=found.optimized)
+        return _dropped(artefact, _slower(found.original, run, runs["original"]))
     results = []
     for result in artefact.results:
         scope = result.scope
@@ -257,6 +263,12 @@ def _weighed(artefact: Artefact, runs: dict[str, Run]) -> Artefact:
     slower = {"argv": list(settings.argv), "threads": list(found.slower)}
     listing = {**artefact.listing, "slower": slower}
     return _sealed(replace(artefact, results=tuple(results), runs=runs, weighed=found, listing=listing))
+
+
+def _slower(seconds: float, run: Run, before: Run | None = None) -> str:
+    """Why the original is kept, which takes so many seconds. `before`: its loops in the result, if they ran."""
+    why = f"the whole program would take {run.seconds:.3g} s instead of {seconds:.3g} s"
+    return why + where_it_went(before, run)
 
 
 def _sealed(artefact: Artefact) -> Artefact:

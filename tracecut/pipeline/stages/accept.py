@@ -47,6 +47,11 @@ def beyond_doubt(original: tuple[float, float], optimized: Iterable[tuple[float,
     return faster and not any(SURE * seconds <= new <= seconds / SURE for new, _ in runs)
 
 
+def hopeless(original: float, optimized: Iterable[float]) -> bool:
+    """Whether no result comes near the original: another run of it could only be faster still. All in seconds."""
+    return all(new >= HOPELESS * original for new in optimized)
+
+
 def weigh(
     original: float,
     optimized: Mapping[int, float],

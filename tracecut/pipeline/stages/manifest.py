@@ -228,15 +228,19 @@ def measured(result: RegionResult, runs: Mapping[str, Run]) -> dict[str, Any] | 
     return found
 
 
-def where_it_went(before: Run, after: Run) -> str:
-    """Why a program does not get faster, from the counters of two whole runs, as the end of a sentence."""
+def where_it_went(before: Run | None, after: Run) -> str:
+    """Why a program does not get faster, from the counters of whole runs, as the end of a sentence.
+
+    `before`: of the original loops, None: they did not run with counters.
+    """
 
     def loops(run: Run) -> float:
         regions = run.counters["regions"].values()
         return sum(item.get("nanoseconds", 0) + item.get("original_nanoseconds", 0) for item in regions) / 1e9
 
     copies = sum(item.get("nanoseconds", 0) for item in after.counters["scopes"].values()) / 1e9  # guards included
+    instead = "" if before is None else f" instead of {loops(before):.3g} s"
     return (
-        f": its loops take {loops(after):.3g} s instead of {loops(before):.3g} s, copies and guards {copies:.3g} s, "
+        f": its loops take {loops(after):.3g} s{instead}, copies and guards {copies:.3g} s, "
         "and the rescheduled program has to be started"
     )

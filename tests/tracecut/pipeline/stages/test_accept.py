@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
-from tracecut.pipeline.stages.accept import ROUNDS, Weighed, beyond_doubt, weigh
+from tracecut.pipeline import steps
+from tracecut.pipeline.artefact import Artefact
+from tracecut.pipeline.stages.accept import HOPELESS, ROUNDS, Weighed, beyond_doubt, hopeless, weigh
+from tracecut.pipeline.stages.capture import Traced
+from tracecut.pipeline.stages.settings import Settings
+from tracecut.pipeline.stages.weave import Run
 
 pytestmark = pytest.mark.quick
 
@@ -107,3 +116,48 @@ def test_fewer_threads_are_taken_when_they_are_as_good() -> None:
     # The second number of threads is close: it runs again too, and turns out to be better.
     found = Clock([1.1], {1: [1.0], 2: [1.05, 0.8]}).weigh()
     assert found == Weighed(2, 1.1, 0.8, pays=True)
+
+
+def test_what_is_far_slower_is_hopeless_on_any_number_of_threads() -> None:
+    assert hopeless(2.0, [2.0 * HOPELESS, 3.0]) and not hopeless(2.0, [1.9 * HOPELESS, 3.0])
+    clock = Clock([2.0, 2.5], {1: [2.0 * HOPELESS], 2: [3.0]})
+    assert not clock.weigh().pays
+
+
+@pytest.mark.parametrize(
+    ("seconds", "force", "ran"),
+    [
+        ((3.0, 2.9), False, ["threads 1", "threads 2"]),
+        ((3.0, 1.2), False, ["threads 1", "threads 2", "original", "native"]),
+        ((3.0, 2.9), True, ["threads 1", "threads 2", "original"]),
+    ],
+)
+def test_the_original_runs_again_only_where_something_may_pay(
+    seconds: tuple[float, float], force: bool, ran: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Outputs are compared all the same."""
+    found = []
+    printed = tmp_path / "stdout"
+    printed.write_bytes(b"1 2 3")
+    native: Any = SimpleNamespace(undisturbed_seconds=2.0, cpu_seconds=2.0, stdout=printed)
+
+    def run(artefact: Artefact, threads: int, *, original: bool = False) -> Run:
+        found.append("original" if original else f"threads {threads}")
+        return Run(2.0 if original else seconds[threads - 1], 2.0, b"1 2 3", {"regions": {}, "scopes": {}})
+
+    def again(*_: Any) -> Any:
+        found.append("native")
+        return native
+
+    monkeypatch.setattr(steps, "_run", run)
+    monkeypatch.setattr(steps, "_original", again)
+    monkeypatch.setattr(steps, "_counts", lambda _: [1, 2])
+    monkeypatch.setattr(steps, "_sealed", lambda artefact: artefact)
+    nothing: Any = None
+    traced = Traced(nothing, {}, native)
+    progress: Any = SimpleNamespace(detail=lambda _: None)
+    settings = Settings(("a.c",), force=force)
+    made = steps.accept_result(
+        Artefact(settings, progress, nothing, tmp_path, tmp_path, native=native, captured=traced)
+    )
+    assert found == ran and bool(made.runs) == ("original" in ran)
