@@ -60,7 +60,8 @@ def _least_seconds(found: Captured, machine: Machine, limit: int) -> float | Non
     nest = from_json(to_json(found.analysis.nest(region)))
     numbers = named_numbers(list(found.values[region]), capture.values[region])
     memory = capture.seen_by(nest, numbers).memory
-    sample = sample_lines(nest, memory, numbers, cache=machine.caches[SECOND].size, limit=limit)
+    cache = machine.caches[SECOND].size
+    sample = sample_lines(nest, memory, numbers, cache=cache, nearly=NEARLY, limit=limit)
     if sample is None or not sample.once(NEARLY):
         return None
     return WHOLE * seconds_in_all(nest, memory, numbers, limit=limit)

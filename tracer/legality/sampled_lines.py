@@ -69,12 +69,13 @@ class SampledLines:
 
 
 def sample_lines(
-    nest: Nest, memory: Memory, lives: Mapping[str, int | float], *, cache: int, limit: int
+    nest: Nest, memory: Memory, lives: Mapping[str, int | float], *, cache: int, nearly: float, limit: int
 ) -> SampledLines | None:
     """Look at windows of the outermost loop of a nest.
 
     Args:
         nest, memory, lives: as in `Evaluation`. cache: bytes, of which a window takes no more.
+        nearly: how often a line may be fetched; where long windows fetch it more often, shorter ones do too.
         limit: bytes that the evaluation may take.
 
     Returns None where the loop is too short for it, windows do not fit in the cache, or some address is not known.
@@ -85,7 +86,7 @@ def sample_lines(
         return None
     for length in LENGTHS:
         found = _windows(whole, count, WINDOWS, length)
-        if found is None or found.footprint <= cache:
+        if found is None or found.footprint <= cache or not found.once(nearly):
             return found
     return None
 

@@ -23,8 +23,8 @@ pytestmark = pytest.mark.quick
 
 JOBS = 1 << 18
 LIVES: Mapping[str, int] = {"n": JOBS, "%col": 0x10000000, "%x": 0x20000000}
-MANY = {"cache": 1 << 20, "limit": 1 << 30}
 NEARLY = 1.15
+MANY: Mapping[str, Any] = {"cache": 1 << 20, "nearly": NEARLY, "limit": 1 << 30}
 
 
 def drawn(order: str) -> npt.NDArray[np.int64]:
@@ -97,6 +97,8 @@ def test_windows_are_shorter_where_the_cache_is_small() -> None:
     assert large is not None and small is not None and small.once(NEARLY)
     assert small.share == large.share / 2 and small.footprint <= 70_000 < large.footprint
     assert look(nest, memory, cache=10_000) is None
+    other = look(*setting("random"), cache=10_000)  # no window is short enough to change that
+    assert other is not None and other.share == large.share and not other.once(NEARLY)
 
 
 def test_rows_of_their_own_are_one_array() -> None:
