@@ -141,8 +141,8 @@ class _NotKnown(Exception):
 def _touched(evaluation: Evaluation, site: Site, length: int) -> Iterator[tuple[tuple[int, ...], Longs, Longs]]:
     """(array, lines, number of the half window) of the accesses of one site.
 
-    An array is named by its object, rows by their sizes. Raises _NotKnown. What an inner loop leaves behind is passed
-    over: where it came to lies beside what it read.
+    An array is named by its object, rows by their sizes. Raises _NotKnown. What is reached through a value that an
+    inner loop leaves behind is passed over: it stays where it is, and no order of jobs is made for its sake.
     """
     domain, memory = evaluation.domain(site.loop), evaluation.memory.columns()
     if domain is None:

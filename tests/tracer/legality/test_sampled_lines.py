@@ -121,7 +121,8 @@ def test_addresses_that_are_not_known_say_nothing() -> None:
     assert look(replace(nest, sites=(*nest.sites, replace(nest.sites[1], address=unknown))), memory) is None
 
 
-def test_where_a_search_ends_lies_beside_what_it_read() -> None:
+def test_what_a_search_leads_to_does_not_count() -> None:
+    """No order is made by it."""
     nest, memory = setting("followed")
     left = made(nest.pool, nest.pool.make("opaque", (LEFT_BEHIND, 1)), 8)
     found = look(replace(nest, sites=(*nest.sites, replace(nest.sites[1], address=left))), memory)
