@@ -34,12 +34,14 @@ class Reached:
     """How the windows reach one array, or rows of their own in memory.
 
     Attributes:
-        fetched: lines in all windows. stretches: pieces of memory that they lie in, line behind line or nearly.
-        spanned: lines of these, with those in between. extent: lines of the array from the first that is touched to
-            the last; of all rows between these.
+        fetched: lines in all windows. touched: these and the lines before.
+        stretches: pieces of memory in which they lie in each window, line behind line or nearly. spanned: lines of
+            these, with those in between.
+        extent: lines of the array from the first that is touched to the last; of all rows between these.
     """
 
     fetched: int
+    touched: int
     stretches: int
     spanned: int
     extent: int
@@ -64,8 +66,8 @@ class SampledLines:
         return all(self._once(item, nearly) for item in self.reached if item.fetched > LITTLE * every)
 
     def _once(self, item: Reached, nearly: float) -> bool:
-        dense = item.fetched / item.spanned
-        return NEAR * item.stretches <= item.fetched and item.fetched <= self.share * nearly * dense * item.extent
+        dense = item.touched / item.spanned
+        return NEAR * item.stretches <= item.touched and item.fetched <= self.share * nearly * dense * item.extent
 
 
 def sample_lines(
@@ -106,16 +108,13 @@ def _windows(whole: Evaluation, count: int, windows: int, length: int) -> Sample
     arrays, _ = _addresses(whole, count, windows, length)
     if arrays is None:
         return None
-    reached, footprint = [], 0
+    reached: list[Reached] = []
+    footprint = 0
     for key, parts in arrays.items():
         lines, half = (np.concatenate(column) for column in zip(*parts, strict=True))
-        fetched, touched = _fetched(lines, half)
-        footprint += touched
-        gaps = np.diff(np.sort(fetched))
-        within = gaps[gaps <= NEAR]
-        stretches = 1 + gaps.size - within.size
         extent = _extent(whole.memory, key, int(lines.min()), int(lines.max()))
-        reached.append(Reached(fetched.size, stretches, int(within.sum()) + stretches, extent))
+        reached.append(_reached(lines, half, extent))
+        footprint += reached[-1].touched
     return SampledLines(windows * length / count, LINE * footprint / windows, tuple(reached))
 
 
@@ -167,13 +166,17 @@ def _touched(evaluation: Evaluation, site: Site, length: int) -> Iterator[tuple[
     yield (-1, *np.unique(memory.sizes[each]).tolist()), addresses // LINE, half
 
 
-def _fetched(lines: Longs, half: Longs) -> tuple[Longs, int]:
-    """The lines of each second half that are not in the one before it, and how many both have, in all windows."""
+def _reached(lines: Longs, half: Longs, extent: int) -> Reached:
+    """Lines of one array, by half windows. O(n log n)."""
     order = np.lexsort((half, lines, half // 2))
     lines, half = lines[order], half[order]
-    window = half // 2
-    first = np.concatenate(([True], (np.diff(lines) != 0) | (np.diff(window) != 0)))
-    return lines[first & (half % 2 == 1)], int(np.count_nonzero(first))
+    gaps, same = np.diff(lines), np.diff(half // 2) == 0
+    first = np.concatenate(([True], (gaps != 0) | ~same))
+    within = gaps[same & (gaps > 0) & (gaps <= NEAR)]
+    touched = int(np.count_nonzero(first))
+    stretches = touched - within.size
+    fetched = int(np.count_nonzero(first & (half % 2 == 1)))
+    return Reached(fetched, touched, stretches, int(within.sum()) + stretches, extent)
 
 
 def _extent(memory: Memory, key: tuple[int, ...], first: int, last: int) -> int:

@@ -115,6 +115,21 @@ def test_rows_of_their_own_are_one_array() -> None:
         assert found is not None and found.once(NEARLY) == (order == "followed") and len(found.reached) == 2
 
 
+def test_rows_may_take_turns_with_others_that_are_read_later() -> None:
+    """Rows of 40 bytes: the neighbour 300 iterations ahead in one table, the own row in another."""
+    nest, _ = setting("followed")
+    pool, rows = nest.pool, LIVES["%x"] + 48 * np.arange(2 * JOBS)
+    ahead = np.ascontiguousarray(rows[::2][np.minimum(np.arange(JOBS) + 300, JOBS - 1)])
+    row = pool.make("load", ("%p", "ptr"), (nest.sites[0].address,))
+    other = pool.op("add", "ptr", made(pool, pool.counter(0), 96), pool.const(48))
+    sites = (nest.sites[0], replace(nest.sites[1], address=row), replace(nest.sites[1], key="%w", address=other))
+    bases, sizes = np.concatenate([[LIVES["%col"]], rows]), np.concatenate([[8 * JOBS], np.full(2 * JOBS, 40)])
+    contents = Packed(bases[:1], np.array([0, ahead.nbytes]), ahead.view(np.uint8))
+    memory = Memory(Table(bases, sizes, np.zeros(bases.size, np.uint8)), contents)
+    found = look(replace(nest, sites=sites), memory, cache=1 << 21)
+    assert found is not None and found.once(NEARLY)
+
+
 def test_addresses_that_are_not_known_say_nothing() -> None:
     nest, memory = setting("followed")
     unknown = made(nest.pool, nest.pool.make("opaque", ("a value", 1)), 8)
