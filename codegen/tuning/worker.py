@@ -40,7 +40,7 @@ from tracecut.tracer.toolchain.clang import Flags
 
 from .choose_order import reference_matches, tune
 from .choose_scope import choose_scope
-from .first_look import passed_over
+from .first_look import first_look
 from .inspect_variant import Captured, Wanted
 from .live_values import address_values, start_values
 from .plain_values import candidate_out, comparison_out, place_out
