@@ -145,7 +145,8 @@ class LightHost:
         region = int(scope.listed["main"])
         times = self.tables.states[region]
         before, scope.seen = scope.seen, (raw, why, times.declined, times.original_nanoseconds)
-        if final or not (scope.comes_back or self._inspects(scope, why)):
+        scope.only_waits = not self.inspects or scope.coming.settled(why)
+        if final or (scope.only_waits and not scope.comes_back):
             self.say(f"scope {scope.listed['number']}: {why}; the original order runs")
         elif scope.listed["single"]:
             self.tables.probes[region] = 2
@@ -176,7 +177,7 @@ class LightHost:
                 (raw, why, declined, spent), scope.seen = scope.seen, None
                 times = self.tables.states[region]
                 per_call = (times.original_nanoseconds - spent) / max(1, times.declined - declined)
-                if not self._inspects(scope, why):
+                if scope.only_waits:
                     self.say(f"scope {scope.listed['number']}: {why}; the original order runs")
                 elif not self._may_pay(scope, raw, why, per_call):
                     # the first sweeps may be quicker than all others: on data that are all zero, in one page
@@ -189,10 +190,6 @@ class LightHost:
         except Exception as error:  # the program must not notice
             self._give_up(scope, error)
         self._count(scope, start)
-
-    def _inspects(self, scope: ListedScope, why: str) -> bool:
-        """Whether a schedule may be made for input that differs in this way."""
-        return self.inspects and not scope.coming.settled(why)
 
     def _fits_by_now(self, scope: ListedScope) -> bool:
         """Whether the layout is in force after all: an exit in the first iteration made what the schedule expects.

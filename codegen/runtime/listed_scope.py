@@ -34,6 +34,7 @@ class ListedScope:
         self.refused = ""
         self.saved: SavedSchedule | None = None
         self.executor: Executor | None = None
+        self.only_waits = False  # nothing is inspected: it is only waited for what the first iteration makes
         self.seen: tuple[list[int], str, int, int] | None = None  # slots, why, declined and nanoseconds before
         regions = tuple(int(number) for number in listed["regions"].values())
         number, main = int(listed["number"]), int(listed["main"])
