@@ -76,6 +76,24 @@ def test_fields_are_their_bytes_in_order(width: int, gap: int, count: int) -> No
         assert support().fingerprint(room.ctypes.data, count, stride, width, SECRETS[2]) == found
 
 
+@pytest.mark.parametrize("width", [BLOCK, BLOCK + 1, 5000])
+@pytest.mark.parametrize("count", [1, 3])
+def test_fields_that_are_wider_than_a_block(width: int, count: int) -> None:
+    """Rows of a matrix of which each holds more than is read."""
+    stride = width + 96
+    room = np.random.default_rng(width).integers(0, 256, stride * count).astype(np.uint8)
+    found = support().fingerprint(room.ctypes.data, count, stride, width, SECRETS[2])
+    if count == 1 or width == BLOCK:
+        parts = [room[place : place + width].tobytes() for place in range(0, room.size, stride)]
+        assert found == reference(b"".join(parts), SECRETS[2])
+    for byte in (0, BLOCK - 1, width - 1, (count - 1) * stride, (count - 1) * stride + width - 1):
+        room[byte] ^= 0x40
+        assert support().fingerprint(room.ctypes.data, count, stride, width, SECRETS[2]) != found
+        room[byte] ^= 0x40
+    room[width] ^= 0x40  # behind the first field
+    assert support().fingerprint(room.ctypes.data, count, stride, width, SECRETS[2]) == found
+
+
 def words(*numbers: int) -> bytes:
     return struct.pack(f"<{len(numbers)}Q", *(number % 2**64 for number in numbers))
 

@@ -84,16 +84,21 @@ static int64_t packed(char *room, const char *from, int64_t left, int64_t stride
     return count;
 }
 
-/* Fingerprint of `count` fields of `width` bytes, `stride` apart (stride == width: plain memory). A field is no wider
-   than a block unless the memory is plain. `secret`: a point below 2^126 and a block of words. `out`: two words. */
+static void add_bytes(State *state, const char *at, size_t bytes) {
+    for (; bytes >= BLOCK; bytes -= BLOCK, at += BLOCK) add_block(state, at, BLOCK);
+    if (bytes) add_block(state, at, bytes);
+}
+
+/* Fingerprint of `count` fields of `width` bytes, `stride` apart (stride == width: plain memory). `secret`: a point
+   below 2^126 and a block of words. `out`: two words. */
 void tc_fingerprint(const void *data, int64_t count, int64_t stride, int32_t width, const uint64_t *secret,
                     uint64_t *out) {
     State state = {0, ((Wide)secret[1] << 64 | secret[0]) & (PRIME >> 1), secret + POINT};
     const char *at = data;
     if (stride == width) {
-        size_t bytes = (size_t)count * (size_t)width;
-        for (; bytes >= BLOCK; bytes -= BLOCK, at += BLOCK) add_block(&state, at, BLOCK);
-        if (bytes) add_block(&state, at, bytes);
+        add_bytes(&state, at, (size_t)count * (size_t)width);
+    } else if (width > BLOCK) {
+        for (int64_t i = 0; i < count; i++) add_bytes(&state, at + i * stride, (size_t)width);
     } else {
         char room[BLOCK];
         for (int64_t done = 0, some; done < count; done += some, at += some * stride) {
