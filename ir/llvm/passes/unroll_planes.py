@@ -70,14 +70,20 @@ def _rounds(flow: ControlFlow, loop: Loop) -> int:
         if sides[0] not in (phi.result, following) or not all(map(str.isdigit, numbers)):
             continue
         first, pace, bound = map(int, numbers)
-        return _simulated(first, pace, bound, test.word, sides[0] == following, end.labels[0] == loop.header)
+        most = 1 << ((int_bits(phi.type) or 1) - 1)
+        return _simulated(first, pace, bound, most, test.word, sides[0] == following, end.labels[0] == loop.header)
     return 0
 
 
-def _simulated(start: int, step: int, bound: int, word: str, following: bool, where: bool) -> int:
-    """How often a loop runs. `following`: the number of the next iteration is asked; `where`: for this it goes on."""
+def _simulated(start: int, step: int, bound: int, most: int, word: str, following: bool, where: bool) -> int:
+    """How often a loop runs, 0 if that is often, or its counter grows to `most`, from which on it may be negative.
+
+    `following`: the number of the next iteration is asked; `where`: for this it goes on.
+    """
     for done in range(1, MOST_ROUNDS + 1):
         asked = start + step * (done - 1 + following)
+        if max(start + step * done, bound) >= most:
+            return 0
         if _COMPARED[word](asked, bound) != where:
             return done
     return 0

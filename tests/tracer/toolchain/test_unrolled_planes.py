@@ -31,6 +31,9 @@ WHOLE = {
     "many": f"{EACH}for (int k = 0; k < 9; k++) y[i] += w[at[i] + k * n % 9];",
     "unknown": f"{EACH}for (int k = 0; k < at[i]; k++) y[i] += w[i + k * n % 9];",
     "left": f"{EACH}for (int k = 0; k < 4; k++) {{ if (w[i + k * n] > 5) break; y[i] += w[i + k * n]; }}",
+    "wraps": f"{EACH}for (short k = 5; k < 27063; k = (short)(k + 20000)) y[i] += w[i + (k & 3) * n];",
+    "wraps_to_less": f"{EACH}for (int k = 2; k < 1864382322; k = (int)((unsigned)k + 1500000000u)) y[i] += w[i + (k & 3) * n];",
+    "wraps_around": f"{EACH}for (unsigned char k = 250; k != 2; k += 2) y[i] += w[i + (k & 3) * n];",
     "alone": "for (int k = 0; k < 4; k++) y[k * n] += w[k * n];",
 }
 ALL = UNROLLED | WHOLE
