@@ -128,7 +128,7 @@ def accept_result(artefact: Artefact) -> Artefact:
             rounding = not (own or artefact.settings.exact)
             found = check_output(expected, run.stdout, rounding=rounding, unstable=unstable)
             if not found.equal:
-                how = "even in the original order: a fault of tracecut" if name == "original" else name
+                how = "even in the original order: a fault of tracecut" if own else name
                 why = f"line {found.where} of its output changes from {found.expected!r} to {found.found!r} ({how})"
                 if rounding and found.may_be_rounding:
                     why += "; if that is rounding, --exact keeps every bit"
