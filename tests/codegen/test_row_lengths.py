@@ -61,12 +61,12 @@ def rows(folder: Path, beside: str, hot: str) -> Inspected:
     return subject.inspect_in("rows", region, subject.scopes_of(region)[0])
 
 
-def test_a_loop_beside_the_hot_one_reads_the_table_itself(tmp_path: Path) -> None:
+def test_a_loop_beside_the_hot_one_has_copies_of_the_table(tmp_path: Path) -> None:
     item = rows(tmp_path, LENGTH, "")
     plan = item.inspection.plan
     assert item.scope != item.region and item.inspection.gathered(item.region) == (1, 0)
     modes = {region: {use.mode for use in uses} for region, uses in plan.uses.items()}
-    assert modes.pop(item.region) >= {"offsets", "segment"} and {"moved", "old"} in modes.values()
+    assert modes.pop(item.region) >= {"offsets", "segment"} and {"moved", "direct"} in modes.values()
     ran = run_woven(item.program, woven([item], [item.schedule(item.random(3))]))
     assert ran.code == 0 and ran.stdout == item.program.native_output and ran.used[str(item.scope)] == 1
 

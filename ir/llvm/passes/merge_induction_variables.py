@@ -98,6 +98,7 @@ def _take_back(made: Mapping[str, Instruction], header: Block, latch: str) -> No
 def _join_twins(made: dict[str, Instruction], header: Block, latch: str) -> None:
     """Replace counters that are another one and a number. `made`: see `_merge`; what is made here comes in."""
     counters = [(phi, pace) for phi in header.phis if (pace := _pace(made, phi, latch)) is not None]
+    counters.sort(key=lambda found: _sides(found[0], latch)[0][0] != "0")  # one that begins at 0 stays
     for place, (twin, pace) in enumerate(counters):
         for first, other in counters[:place]:
             apart = _apart(made, _sides(first, latch)[0][0], _sides(twin, latch)[0][0])
