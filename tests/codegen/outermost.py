@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from tracecut.codegen.runtime.schedule_file import ScopeFile
 from tracecut.support.errors import UnsupportedError
 
 from tracecut.pipeline.stages.tune import scope_exits
 
 from .harness import Inspected, Program
+from .woven_programs import woven
 
 
 def region_of(subject: Program, mark: str) -> int:
@@ -32,3 +37,24 @@ def outermost(subject: Program, mark: str) -> Inspected:
             return found
         why = why or "; ".join(found.inspection.plan.kept.values())
     raise UnsupportedError(why)
+
+
+def all_outermost(subject: Program, marks: Iterable[str]) -> dict[str, Inspected]:
+    """The marked loops of a program."""
+    return {mark: outermost(subject, mark) for mark in marks}
+
+
+def shuffled(items: Mapping[str, Inspected], name: str) -> tuple[Path, list[ScopeFile], list[str]]:
+    """The program with each of these loops in a random order."""
+    schedules = [item.schedule(item.random(place)) for place, item in enumerate(items.values())]
+    return woven(list(items.values()), schedules, name=name)
+
+
+def levels(item: Inspected) -> int:
+    """How many loops there are from the region up to its scope."""
+    found, loop = 0, item.region
+    while loop != item.scope:
+        above = item.program.compiled.analysis.parent(loop)
+        assert above is not None
+        found, loop = found + 1, above
+    return found

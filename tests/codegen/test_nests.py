@@ -12,8 +12,8 @@ from tracecut.support.process.runner import Limits, run
 
 from ..waiting import HUNG
 from .harness import Inspected, Program
-from .outermost import outermost
-from .woven_programs import Ran, run_woven, woven
+from .outermost import all_outermost, levels, outermost, shuffled
+from .woven_programs import Ran, run_woven
 
 NAME = "nests"
 Catalogue = Callable[[str], Program]
@@ -55,26 +55,19 @@ REFUSED = {
 
 @pytest.fixture(scope="module")
 def items(program: Catalogue) -> dict[str, Inspected]:
-    return {mark: outermost(program(NAME), mark) for mark in ACCEPTED}
+    return all_outermost(program(NAME), ACCEPTED)
 
 
 @pytest.fixture(scope="module")
 def made(items: dict[str, Inspected]) -> Made:
-    schedules = [item.schedule(item.random(place)) for place, item in enumerate(items.values())]
-    return woven(list(items.values()), schedules, name=NAME)
+    return shuffled(items, NAME)
 
 
 @pytest.mark.parametrize("mark", ACCEPTED)
 def test_what_is_accepted(items: dict[str, Inspected], mark: str) -> None:
     item = items[mark]
     exits = item.inspection.accesses.nest.exits
-    analysis = item.program.compiled.analysis
-    levels, loop = 0, item.region
-    while loop != item.scope:
-        above = analysis.parent(loop)
-        assert above is not None
-        levels, loop = levels + 1, above
-    assert (levels, len(exits), any(found.final for found in exits)) == ACCEPTED[mark]
+    assert (levels(item), len(exits), any(found.final for found in exits)) == ACCEPTED[mark]
 
 
 @pytest.mark.parametrize("mark", REFUSED)

@@ -12,8 +12,8 @@ from tracecut.support.process.runner import Limits, run
 
 from ..waiting import HUNG
 from .harness import Inspected, Program
-from .outermost import outermost
-from .woven_programs import run_woven, woven
+from .outermost import all_outermost, levels, outermost, shuffled
+from .woven_programs import run_woven
 
 NAME = "tiles"
 Catalogue = Callable[[str], Program]
@@ -25,23 +25,19 @@ TORN = ("between_planes",)  # of both ends of a block an element has another num
 
 @pytest.fixture(scope="module")
 def items(program: Catalogue) -> dict[str, Inspected]:
-    return {mark: outermost(program(NAME), mark) for mark in ACCEPTED}
+    return all_outermost(program(NAME), ACCEPTED)
 
 
 @pytest.fixture(scope="module")
 def made(items: dict[str, Inspected]) -> Made:
-    schedules = [item.schedule(item.random(place)) for place, item in enumerate(items.values())]
-    return woven(list(items.values()), schedules, name=NAME)
+    return shuffled(items, NAME)
 
 
 @pytest.mark.parametrize("mark", ACCEPTED)
 def test_what_is_accepted(items: dict[str, Inspected], mark: str) -> None:
     item = items[mark]
-    levels, loop = 0, item.region
-    while loop != item.scope:
-        levels, loop = levels + 1, item.program.compiled.analysis.parent(loop) or item.scope
     moved = [name for name, mode in item.modes.items() if mode == "moved"]
-    assert (levels, len(item.inspection.accesses.nest.exits), len(moved)) == ACCEPTED[mark]
+    assert (levels(item), len(item.inspection.accesses.nest.exits), len(moved)) == ACCEPTED[mark]
     assert not item.kept
 
 

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
-from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tracecut.tracer.runtime.link import shared_library
-from tracecut.tracer.toolchain.clang import to_ir
-from tracecut.tracer.toolchain.flags import Flags
-from tracecut.tracer.toolchain.passes import canonical, emit_object
+
+from .built_twice import BuiltTwice
 
 HEAD = """
 #include <math.h>
@@ -130,47 +125,27 @@ APART = {
 }
 ALL = JOINED | APART
 TYPES = {"int": np.int32, "int64_t": np.int64, "long": np.int64, "uint64_t": np.uint64}
-Run = Callable[..., None]
-joined: dict[str, bool] = {}  # by name, of those that were built
-
-
-def built(name: str, folder: Path, *, for_regions: bool) -> tuple[str, Run]:
-    type, body = ALL[name]
-    source = folder / f"{name}.c"
-    source.write_text(f"{HEAD.replace('BEGIN', type)}void run(PARAMS)\n{{\n    {body}\n}}\n")
-    made = str(canonical([to_ir(source, Flags(), folder, canonical=True)], for_regions=for_regions))
-    target = folder / f"{name}-{for_regions}.so"
-    shared_library([emit_object(made, optimise=True)], Flags(), target)
-    return made, ctypes.CDLL(str(target)).run
 
 
 @pytest.fixture(scope="module")
-def pair(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Run, Run]]:
-    """The function as it is, and with its pieces joined."""
-
-    @cache
-    def found(name: str) -> tuple[Run, Run]:
-        folder = tmp_path_factory.mktemp(name)
-        plain, expected = built(name, folder, for_regions=False)
-        text, run = built(name, folder, for_regions=True)
-        assert "tracecut.copy.pieces" not in plain
-        joined[name] = "tracecut.copy.pieces" in text
-        return expected, run
-
-    return found
+def both(tmp_path_factory: pytest.TempPathFactory) -> BuiltTwice:
+    sources = {
+        name: f"{HEAD.replace('BEGIN', type)}void run(PARAMS)\n{{\n    {body}\n}}\n"
+        for name, (type, body) in ALL.items()
+    }
+    return BuiltTwice(sources, "tracecut.copy.pieces", tmp_path_factory)
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_what_is_joined(pair: Callable[[str], tuple[Run, Run]], name: str) -> None:
-    pair(name)
-    assert joined[name] == (name in JOINED)
+def test_what_is_joined(both: BuiltTwice, name: str) -> None:
+    assert both.found(name)[0] == (name in JOINED)
 
 
 @pytest.mark.parametrize("name", JOINED)
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(begin=st.lists(st.integers(-4, 30), min_size=1, max_size=8), ascending=st.booleans(), seed=st.integers(0, 99))
 def test_the_same_elements_in_the_same_order(
-    pair: Callable[[str], tuple[Run, Run]], name: str, begin: list[int], ascending: bool, seed: int
+    both: BuiltTwice, name: str, begin: list[int], ascending: bool, seed: int
 ) -> None:
     draw = np.random.default_rng(seed)
     type = TYPES[ALL[name][0]]
@@ -178,7 +153,7 @@ def test_the_same_elements_in_the_same_order(
     starts = np.maximum(starts, 0).astype(type) if type is np.uint64 else starts.astype(type)
     at, w = draw.integers(0, 9, 40).astype(np.int32), draw.random(40) * 9
     results = []
-    for run in pair(name):
+    for run in both.found(name)[1]:
         y = np.arange(9.0)
         pointers = [starts.ctypes.data, at.ctypes.data + 32, w.ctypes.data + 64, y.ctypes.data, 0]
         run(ctypes.c_int(starts.size - 1), *map(ctypes.c_void_p, pointers))

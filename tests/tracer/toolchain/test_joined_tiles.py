@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
-from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tracecut.tracer.runtime.link import shared_library
-from tracecut.tracer.toolchain.clang import to_ir
-from tracecut.tracer.toolchain.flags import Flags
-from tracecut.tracer.toolchain.passes import canonical, emit_object
+
+from .built_twice import BuiltTwice
 
 HEAD = """
 #include <math.h>
@@ -35,7 +30,7 @@ JOINED = {
     "from_three": f"for (int b = 3; b < n; b += 8) {{ int first = b, end = b + 8 > n ? n : b + 8; {TILE} }}",
     "whole": f"for (int b = 0; b < n / 4; b++) for (int i = 4 * b; i < 4 * b + 4; i++) {BODY}",
     "long": f"for (int64_t b = 0; b < n; b += 8) for (int64_t i = b; i < (b + 8 < n ? b + 8 : n); i++) {BODY}",
-    "unsigned": f"for (unsigned b = 0; b < (unsigned)n; b += 8) for (unsigned i = b; i < (b + 8 < (unsigned)n ? b + 8 : (unsigned)n); i++) {BODY}",
+    "unsigned": f"if (n > 0) for (unsigned b = 0; b < (unsigned)n; b += 8) for (unsigned i = b; i < (b + 8 < (unsigned)n ? b + 8 : (unsigned)n); i++) {BODY}",
     "size_t": f"if (n > 0) for (uint64_t b = 0; b < (uint64_t)n; b += 8) for (uint64_t i = b; i < (b + 8 < (uint64_t)n ? b + 8 : (uint64_t)n); i++) {BODY}",
     "shares": f"for (int b = 0; b < 5; b++) {{ int first = n * b / 5, end = n * (b + 1) / 5; {TILE} }}",
     "up_to": f"for (int b = 0; b <= (n - 1) / 8; b++) {{ {MIN}{TILE} }}",
@@ -68,51 +63,27 @@ APART = {
     "divides": f"for (int b = 0; b < n; b++) {{ int first = b, end = b; if (b & 1) end = 60 / (b - 1 + size); {TILE} }}",
 }
 ALL = JOINED | ASIDE | APART
-Run = Callable[..., None]
-joined: dict[str, bool] = {}  # by name, of those that were built
-
-
-def built(name: str, folder: Path, *, for_regions: bool) -> tuple[str, Run]:
-    source = folder / f"{name}.c"
-    source.write_text(f"{HEAD}void run(PARAMS)\n{{\n    {ALL[name]}\n}}\n")
-    made = str(canonical([to_ir(source, Flags(), folder, canonical=True)], for_regions=for_regions))
-    target = folder / f"{name}-{for_regions}.so"
-    shared_library([emit_object(made, optimise=True)], Flags(), target)
-    return made, ctypes.CDLL(str(target)).run
 
 
 @pytest.fixture(scope="module")
-def pair(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Run, Run]]:
-    """The function as it is, and with its tiles joined."""
-
-    @cache
-    def found(name: str) -> tuple[Run, Run]:
-        folder = tmp_path_factory.mktemp(name)
-        plain, expected = built(name, folder, for_regions=False)
-        text, run = built(name, folder, for_regions=True)
-        assert "tracecut.copy.pieces" not in plain
-        joined[name] = "tracecut.copy.pieces" in text
-        return expected, run
-
-    return found
+def both(tmp_path_factory: pytest.TempPathFactory) -> BuiltTwice:
+    sources = {name: f"{HEAD}void run(PARAMS)\n{{\n    {body}\n}}\n" for name, body in ALL.items()}
+    return BuiltTwice(sources, "tracecut.copy.pieces", tmp_path_factory)
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_what_is_joined(pair: Callable[[str], tuple[Run, Run]], name: str) -> None:
-    pair(name)
-    assert joined[name] == (name not in APART)
+def test_what_is_joined(both: BuiltTwice, name: str) -> None:
+    assert both.found(name)[0] == (name not in APART)
 
 
 @pytest.mark.parametrize("name", ALL)
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(n=st.integers(-9, 80), size=st.integers(1, 20), seed=st.integers(0, 99))
-def test_the_same_elements_in_the_same_order(
-    pair: Callable[[str], tuple[Run, Run]], name: str, n: int, size: int, seed: int
-) -> None:
+def test_the_same_elements_in_the_same_order(both: BuiltTwice, name: str, n: int, size: int, seed: int) -> None:
     draw = np.random.default_rng(seed)
     at, w = draw.integers(0, 9, 160).astype(np.int32), draw.random(160) * 9
     results = []
-    for run in pair(name):
+    for run in both.found(name)[1]:
         y = np.arange(9.0)
         pointers = [at.ctypes.data + 4 * 40, w.ctypes.data + 8 * 40, y.ctypes.data]
         run(ctypes.c_int(n), ctypes.c_int(size), *map(ctypes.c_void_p, pointers))

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-from pathlib import Path
 
 import numpy as np
 import pytest
-from tracecut.tracer.runtime.link import shared_library
-from tracecut.tracer.toolchain.clang import to_ir
-from tracecut.tracer.toolchain.flags import Flags
-from tracecut.tracer.toolchain.passes import canonical, emit_object
+
+from .built_twice import BuiltTwice
 
 HEAD = "void run(int n, const int *at, const double *w, double *y)\n"
 # ruff: noqa: E501
@@ -40,16 +37,10 @@ ALL = UNROLLED | WHOLE
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_short_loops_over_planes(name: str, tmp_path: Path) -> None:
-    source = tmp_path / "run.c"
-    source.write_text(f"{HEAD}{{\n    {ALL[name]}\n}}\n")
-    found = []
-    for for_regions in (False, True):
-        made = str(canonical([to_ir(source, Flags(), tmp_path, canonical=True)], for_regions=for_regions))
-        assert ("tracecut.plane" in made) == (for_regions and name in UNROLLED)
-        target = tmp_path / f"{for_regions}.so"
-        shared_library([emit_object(made, optimise=True)], Flags(), target)
-        found.append(ctypes.CDLL(str(target)).run)
+def test_short_loops_over_planes(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    both = BuiltTwice({name: f"{HEAD}{{\n    {ALL[name]}\n}}\n"}, "tracecut.plane", tmp_path_factory)
+    unrolled, found = both.found(name)
+    assert unrolled == (name in UNROLLED)
     draw = np.random.default_rng(7)
     for n in (0, 1, 5, 9):
         at, w = draw.integers(0, 9, 40).astype(np.int32), draw.random(80) * 9

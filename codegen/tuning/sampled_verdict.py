@@ -1,0 +1,67 @@
+"""What a sample of its iterations says of a captured loop: what can make it faster, and if that is worth a look."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tracecut.codegen.schedule.graph.candidate_orders import NEARLY
+from tracecut.ir.loops.nest_json import from_json, to_json
+from tracecut.ir.machine.machine import Machine
+from tracecut.support.optional_parts import optional
+from tracecut.tracer.legality.sampled_lines import sample_lines, seconds_in_all
+from tracecut.tracer.runtime.hook_slots import named_numbers
+
+from .inspect_variant import Captured
+
+SECOND = 1  # the cache beyond which each line is fetched about once where an order leaves nothing to gain
+LIMIT = 1 << 30  # bytes that the sample may take
+# An inspection and the trial of one order take at least so many times what the addresses of all iterations do: 2.1 to 4
+# times in `tests/programs`.
+WHOLE = 2.0
+ANYWAY = 1.5  # seconds that the loops of a program may be inspected for, whatever can be gained
+
+
+def sampled_verdict(found: Captured, machine: Machine, spec: Mapping[str, Any]) -> dict[str, Any]:
+    """What a sample says of a loop, as a part of the worker's result; {} if nothing.
+
+    `once`: in the program's own order each cache line is fetched about once, so that nothing but threads can make it
+    faster. `passed_over`, with the verdict: an inspection would take longer than all that they can save in a run of the
+    program.
+
+    Args:
+        found, machine, spec: as of the worker. `worth` of `spec`: None if the loop is inspected whatever can be saved,
+            else `seconds` of the program, the `share` of its work that the loop has, and that of all that is looked at
+            with it (`around`).
+    """
+    worth, threads = spec["worth"], max(1, len(spec["cpus"]))
+    if worth is None:
+        return {}
+    saved = float(worth["seconds"]) * (1 - 1 / threads)
+    takes = None
+    with optional("a sample of the iterations", []):  # not known: it is inspected
+        takes = _least_seconds(found, machine, min(LIMIT, int(spec["memory"])))
+    if takes is None:
+        return {}
+    share, around = float(worth["share"]), float(worth["around"])
+    if takes * around <= share * share * (ANYWAY + saved):
+        return {"once": True}
+    gain = f"threads could save {saved:.2g} s of the program at most" if threads > 1 else "there is one thread alone"
+    why = f"its own order already fetches each cache line about once, and {gain}: less than an inspection takes"
+    return {"once": True, "class": "rejected", "reason": why, "places": [], "passed_over": True}
+
+
+def _least_seconds(found: Captured, machine: Machine, limit: int) -> float | None:
+    """Seconds that an inspection takes at the least where the program's own order fetches each line about once; else
+    None."""
+    if len(machine.caches) <= SECOND:
+        return None
+    region, capture = found.region, found.capture
+    nest = from_json(to_json(found.analysis.nest(region)))
+    numbers = named_numbers(list(found.values[region]), capture.values[region])
+    memory = capture.seen_by(nest, numbers).memory
+    cache = machine.caches[SECOND].size
+    sample = sample_lines(nest, memory, numbers, cache=cache, nearly=NEARLY, limit=limit)
+    if sample is None or not sample.once(NEARLY):
+        return None
+    return WHOLE * seconds_in_all(nest, memory, numbers, limit=limit)
