@@ -40,12 +40,12 @@ from tracecut.tracer.toolchain.clang import Flags
 
 from .choose_order import reference_matches, tune
 from .choose_scope import choose_scope
-from .first_look import first_look
 from .inspect_variant import Captured, Wanted
 from .live_values import address_values, start_values
 from .plain_values import candidate_out, comparison_out, place_out
 from .predict_orders import predict_orders
 from .region_statistics import describe_region
+from .sampled_verdict import sampled_verdict
 from .thread_shares import thread_placement, thread_talk
 from .time_limits import TimeLimits
 from .trial import Candidate, ChangedResultError, Subject, tolerances
@@ -90,7 +90,7 @@ class Worker:
         self._done("load")
         self._stage("legality")
         with memory_budget.freed_memory_kept():
-            self.result |= first_look(self.captured, self.machine, self.spec)
+            self.result |= sampled_verdict(self.captured, self.machine, self.spec)
             chosen = None if "passed_over" in self.result else self._choose_scope()
         self._done("legality")
         if chosen is None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tracecut.codegen.tuning import first_look
+from tracecut.codegen.tuning import sampled_verdict
 from tracecut.codegen.tuning.inspect_variant import Captured
 from tracecut.ir.machine.machine import Machine
 from tracecut.ir.machine.parts import Cache
@@ -134,6 +134,6 @@ def test_a_loop_whose_data_lie_well_need_not_be_inspected(
     found = Captured(compiled.analysis, Capture.load(traced.profile.captures[loop]), loop, traced.values)
     spec = {"worth": {"seconds": 0.0, "share": 1.0, "around": 1.0}, "cpus": [0, 1], "memory": 1 << 30}
     machine = replace(Machine.detect(), caches=(Cache(1, 1 << 15), Cache(2, 1 << 21)))
-    assert first_look.first_look(found, machine, spec) == ({"once": True} if near else {})
-    monkeypatch.setattr(first_look, "ANYWAY", 0.0)
-    assert ("passed_over" in first_look.first_look(found, machine, spec)) == near
+    assert sampled_verdict.sampled_verdict(found, machine, spec) == ({"once": True} if near else {})
+    monkeypatch.setattr(sampled_verdict, "ANYWAY", 0.0)
+    assert ("passed_over" in sampled_verdict.sampled_verdict(found, machine, spec)) == near
