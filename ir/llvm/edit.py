@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from .data_layout import TypeTable
 from .instruction import Instruction
+from .lexer import LOCAL
 from .module import Block, Function
 
 
@@ -52,6 +53,11 @@ def with_sources(phi: Instruction, found: Sequence[tuple[str, str]]) -> str:
     """The text of a phi with other sources."""
     head = phi.text[: len(phi.text) - len(phi.body)]
     return f"{head}{phi.type} {', '.join(f'[ {value}, %{label} ]' for value, label in found)}"
+
+
+def renamed(item: Instruction, names: Mapping[str, str]) -> Instruction:
+    """An instruction with other names for some of its values, also for what it makes, and for its labels."""
+    return Instruction(LOCAL.sub(lambda found: names.get(found.group(), found.group()), item.text), dict(item.meta))
 
 
 def rename_sources(function: Function, targets: Sequence[str], old: str, new: Sequence[str]) -> None:

@@ -13,6 +13,11 @@ CASTS = frozenset(
     "trunc zext sext fptrunc fpext fptoui fptosi uitofp sitofp "
     "ptrtoint ptrtoaddr inttoptr bitcast addrspacecast".split()
 )
+# Of `icmp`: the predicate when its operands change places, and the one that holds where it does not.
+SWAPPED = {"eq": "eq", "ne": "ne", "slt": "sgt", "sle": "sge", "ult": "ugt", "ule": "uge"}
+SWAPPED |= {other: word for word, other in SWAPPED.items()}
+NEGATED = {"eq": "ne", "slt": "sge", "sgt": "sle", "ult": "uge", "ugt": "ule"}
+NEGATED |= {other: word for word, other in NEGATED.items()}
 # Behind the operands of an atomic access.
 _ORDERING = re.compile(r'(?:\s+syncscope\("[^"]*"\))?\s+(?:unordered|monotonic|acquire|release|acq_rel|seq_cst)$')
 

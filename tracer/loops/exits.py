@@ -72,12 +72,11 @@ def find_exits(
         and name != root.header
         and not flow.dominates(name, region.header)
     ]
-    heads = [name for name in _outermost(flow, may) if _does(flow, root, name, own)]
-    never = [
-        name for name in _outermost(flow, (name for name in may if not counts[name])) if _does(flow, root, name, own)
-    ]
-    calling = [name for name in heads if _does(flow, root, name, own) == "calls"]
-    sets = [(), tuple(calling), tuple(never), tuple(heads)]
+    seldom, never = _outermost(flow, may), _outermost(flow, [name for name in may if not counts[name]])
+    does = {name: _does(flow, root, name, own) for name in {*seldom, *never}}
+    heads, unused = ([name for name in found if does[name]] for found in (seldom, never))
+    calling = [name for name in heads if does[name] == "calls"]
+    sets = [(), tuple(calling), tuple(unused), tuple(heads)]
     return [(found, sum(counts[name] for name in found)) for found in dict.fromkeys(sets)]
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from tracecut.ir.llvm import Instruction, int_bits
 from tracecut.ir.llvm.call_effects import effect_of
 from tracecut.ir.llvm.control_flow import Loop
+from tracecut.ir.llvm.operands import NEGATED, SWAPPED
 from tracecut.ir.loops.expressions import Expr, Pool
 from tracecut.ir.loops.nest import Edge
 from tracecut.ir.loops.path_conditions import Literal
@@ -19,10 +20,6 @@ from .scalar_evolution import ScalarView
 Vector = npt.NDArray[np.int64]
 MAX_NUMBER = 1 << 61
 MAX_BLOCKS = 32  # that are looked at behind an exit
-_SWAPPED = {"eq": "eq", "ne": "ne", "slt": "sgt", "sgt": "slt", "sle": "sge", "sge": "sle", "ult": "ugt", "ugt": "ult"}
-_SWAPPED |= {"ule": "uge", "uge": "ule"}
-_NEGATED = {"eq": "ne", "ne": "eq", "slt": "sge", "sge": "slt", "sgt": "sle", "sle": "sgt", "ult": "uge", "uge": "ult"}
-_NEGATED |= {"ugt": "ule", "ule": "ugt"}
 
 
 @dataclass(frozen=True)
@@ -161,7 +158,7 @@ def _trip(scalars: ScalarView, loop: Loop, test: Expr, holds: bool, *, after: bo
         return None
     predicate, type = str(test.data[0]).split()[1], str(test.data[1])
     counter = pool.counter(scalars.view.loop_ids[loop])
-    for (tested, bound), word in ((test.args, predicate), (test.args[::-1], _SWAPPED[predicate])):
+    for (tested, bound), word in ((test.args, predicate), (test.args[::-1], SWAPPED[predicate])):
         if scalars.varies_in(bound, loop, written=False):  # whether a store changes it the run has to show
             continue
         found = extended(pool, tested, counter)
@@ -170,7 +167,7 @@ def _trip(scalars: ScalarView, loop: Loop, test: Expr, holds: bool, *, after: bo
         start, step, narrow = found
         if scalars.varies_in(start, loop) or scalars.varies_in(step, loop):
             continue
-        word = word if holds else _NEGATED[word]
+        word = word if holds else NEGATED[word]
         return pool.make("trip", (int_bits(type) or 64, word, after, narrow), (start, step, bound))
     return None
 

@@ -20,7 +20,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tracecut.ir.llvm import Function, Instruction, Module
-from tracecut.ir.llvm.lexer import LOCAL, NAME
+from tracecut.ir.llvm.edit import renamed
+from tracecut.ir.llvm.lexer import NAME
 
 _VECTOR = re.compile(r"<([2-4]) x (float|double|i32|i64)>")
 _BYTES = {"float": 4, "double": 8, "i32": 4, "i64": 8}
@@ -76,7 +77,7 @@ def _tidy(function: Function, numbers: Mapping[str, str]) -> None:
     """Use what is loaded instead of lanes, and drop vectors that nothing uses any more."""
     for block in function.blocks:
         kept = (item for item in block.instructions if item.result not in numbers)
-        block.instructions[:] = [_renamed(item, numbers) if set(item.uses) & numbers.keys() else item for item in kept]
+        block.instructions[:] = [renamed(item, numbers) if set(item.uses) & numbers.keys() else item for item in kept]
     while True:
         used = _users(function).keys()
         dead = {
@@ -174,7 +175,3 @@ def _loads(item: Instruction, lanes: Sequence[int], addresses: _Addresses) -> li
         before, address, align = addresses.of(item, item.operands[0].text, lane * _BYTES[type])
         lines += [*before, Instruction(f"{addresses.prefix}.{lane} = load {type}, ptr {address}{align}", _line(item))]
     return lines
-
-
-def _renamed(item: Instruction, names: Mapping[str, str]) -> Instruction:
-    return Instruction(LOCAL.sub(lambda found: names.get(found.group(), found.group()), item.text), dict(item.meta))

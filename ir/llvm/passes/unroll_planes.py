@@ -17,8 +17,7 @@ from collections.abc import Mapping
 
 from tracecut.ir.llvm import Block, Function, Instruction, Module, int_bits
 from tracecut.ir.llvm.control_flow import ControlFlow, Loop
-from tracecut.ir.llvm.edit import edit_phis, sources, with_sources
-from tracecut.ir.llvm.lexer import LOCAL
+from tracecut.ir.llvm.edit import edit_phis, renamed, sources, with_sources
 
 MOST_ROUNDS = 8
 MOST_COPIED = 600  # instructions of all iterations
@@ -150,14 +149,14 @@ def _unroll(flow: ControlFlow, loop: Loop, rounds: int, prefix: str) -> None:
         fresh = {name: f"%{own}{name[1:]}" for name in made} | {f"%{name}": f"%{own}{name}" for name in inside}
         names = fresh | (last if done else {name: arm[str(loop.preheader)] for name, arm in arms.items()})
         for name in inside:
-            lines = [_renamed(item, names) for item in whole[name] if item not in phis]
+            lines = [renamed(item, names) for item in whole[name] if item not in phis]
             if name == latch:
                 following = f"{prefix}.{done + 1}.{loop.header}" if done + 1 < rounds else behind
                 meta = {key: value for key, value in whole[name][-1].meta.items() if key == "dbg"}
                 lines[-1] = Instruction(f"br label %{following}", meta)
             added.append(Block(own + name, lines))
     start = blocks[str(loop.preheader)]
-    start.instructions[-1] = _renamed(start.terminator, {f"%{loop.header}": f"%{prefix}.0.{loop.header}"})
+    start.instructions[-1] = renamed(start.terminator, {f"%{loop.header}": f"%{prefix}.0.{loop.header}"})
     edit_phis(
         blocks[behind],
         lambda phi: with_sources(
@@ -171,7 +170,3 @@ def _unroll(flow: ControlFlow, loop: Loop, rounds: int, prefix: str) -> None:
     where = min(function.blocks.index(blocks[name]) for name in inside)
     function.blocks[:] = [block for block in function.blocks if block.name not in loop]
     function.blocks[where:where] = added
-
-
-def _renamed(item: Instruction, names: Mapping[str, str]) -> Instruction:
-    return Instruction(LOCAL.sub(lambda found: names.get(found.group(), found.group()), item.text), dict(item.meta))

@@ -9,13 +9,9 @@ from tracecut.ir.llvm import Instruction
 from tracecut.ir.llvm.call_effects import effect_of
 from tracecut.ir.llvm.control_flow import ControlFlow, Loop
 from tracecut.ir.llvm.edit import sources
-from tracecut.ir.llvm.operands import BINARY, CASTS
+from tracecut.ir.llvm.operands import BINARY, CASTS, NEGATED, SWAPPED
 
 _COMPUTES = frozenset(BINARY | CASTS | {"store", "icmp", "fcmp", "select", "fneg", "freeze"})
-SWAPPED = {"sgt": "slt", "ugt": "ult", "sge": "sle", "uge": "ule"}
-SWAPPED |= {there: here for here, there in SWAPPED.items()}
-NEGATED = {"sge": "slt", "uge": "ult", "sgt": "sle", "ugt": "ule", "eq": "ne"}
-NEGATED |= {there: here for here, there in NEGATED.items()}
 MOST_COPIED = 2_000  # instructions of a loop nest that is kept beside the joined one
 
 

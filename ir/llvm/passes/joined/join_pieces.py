@@ -27,11 +27,12 @@ from tracecut.ir.llvm import Block, Function, Instruction, Module
 from tracecut.ir.llvm.control_flow import ControlFlow, Loop
 from tracecut.ir.llvm.edit import drop_unreached
 from tracecut.ir.llvm.lexer import LOCAL
+from tracecut.ir.llvm.operands import NEGATED, SWAPPED
 from tracecut.ir.llvm.strict_aliasing import may_be_same
 
 from ..distinct_objects import apart
 from ..leave_loops import COPIED
-from .counted_loops import MOST_COPIED, NEGATED, SWAPPED, Counted, Matcher
+from .counted_loops import MOST_COPIED, Counted, Matcher
 from .side_by_side import ASIDE, at_place_of, join_to, made_again
 
 _PURE = frozenset("getelementptr add sub mul shl sext zext trunc icmp load br phi".split())

@@ -17,13 +17,15 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import count
 
 from tracecut.ir.llvm import Function, Instruction, Module, int_bits
 from tracecut.ir.llvm.control_flow import ControlFlow, Loop
 from tracecut.ir.llvm.edit import drop_unreached, sources
+from tracecut.ir.llvm.operands import NEGATED, SWAPPED
 
 from ..leave_loops import COPIED
-from .counted_loops import MOST_COPIED, NEGATED, SWAPPED, Counted, Matcher
+from .counted_loops import MOST_COPIED, Counted, Matcher
 from .side_by_side import ASIDE, at_place_of, join_to, made_again
 
 _PURE = frozenset("getelementptr add sub mul shl ashr lshr and or xor sext zext trunc icmp select br phi".split())
@@ -80,14 +82,14 @@ def join_tiles(module: Module) -> Module:
 
 def _join_all(module: Module, function: Function) -> None:
     own = module.functions.keys()
-    for number in range(len(function.blocks)):
+    for number in count():
         flow = ControlFlow(function)
         loops = [loop for loop in flow.loops if len(loop.children) == 1 and not loop.header.startswith(COPIED)]
         found = (_TileMatcher(own, flow, loop).tiles() for loop in loops)
         tiles = next((item for item in found if item is not None), None)
         if tiles is None:
             return
-        _join(flow, tiles, f"{ASIDE}.tiles{number}")
+        _Joiner(flow, tiles, f"{ASIDE}.tiles{number}").join()
         drop_unreached(function)
 
 
@@ -198,121 +200,152 @@ class _TileMatcher(Matcher):
         return ((test.operands[0].text, test.labels[0] == self.inner.preheader),)
 
 
-def _join(flow: ControlFlow, found: _Tiles, prefix: str) -> None:
-    """Put a loop that computes all tiles, and one over all elements, in front of the loops, and keep these aside."""
-    outer, test, piece, counters = found.outer, found.test, found.piece, found.counters
-    inner, blocks = outer.children[0], flow.blocks
-    between = [name for name in flow.order if name in outer and name not in inner]
-    line = at_place_of(blocks[outer.header])
-    look, start, type = f"{prefix}.look", outer.preheader, piece.phi.type
-    cut = f"trunc {type} {{}} to {piece.type}" if piece.type != type else ""
+class _Joiner:
+    """Puts a loop that computes all tiles, and one over all elements, in front of the loops, and keeps these aside."""
 
-    # Whether each tile begins where the one before ended. What is computed for one that is not entered may be poison.
-    at = {str(item.phi.result): f"%{prefix}.p.{str(item.phi.result)[1:]}" for item in counters}
-    below = piece.below or "slt"
-    asked = () if found.enters is None else (found.enters[0],)
-    wanted = (*(item.following for item in counters), test.value, piece.first, piece.end, *asked)
-    lines = made_again(blocks, between, wanted, at, f"{prefix}.l")
-    first, end = (_taken(at, value) for value in (piece.first, piece.end))
-    here, length = first, end
-    if cut:  # what an element is compared with is narrower
-        here, length = f"%{prefix}.here", f"%{prefix}.beyond.it"
-        lines += [
-            line(f"{here} = {cut.format(first)}"),
-            line(f"%{prefix}.length = sub {piece.type} {end}, {here}"),
-            line(f"%{prefix}.wide = zext {piece.type} %{prefix}.length to {type}"),
-            line(f"{length} = add {type} {first}, %{prefix}.wide"),
+    def __init__(self, flow: ControlFlow, found: _Tiles, prefix: str) -> None:
+        self.flow, self.found, self.prefix = flow, found, prefix
+        self.between = [name for name in flow.order if name in found.outer and name not in found.outer.children[0]]
+        self.line = at_place_of(flow.blocks[found.outer.header])
+        self.below = found.piece.below or "slt"
+
+    def join(self) -> None:
+        looks, reached = self._looks()
+        doubts, begin, ends = self._ends(reached)
+        some = f"%{self.prefix}.some = icmp {self.below} {self.found.piece.type} {begin}, {ends[1]}"
+        join_to(self.flow, self.found.outer, self.found.piece, looks, [self.line(some)], ends, self.prefix, doubts)
+
+    def _lines(self, *texts: str) -> list[Instruction]:
+        """Instructions, in which `§` stands for what the names of this loop begin with: it is in no name of LLVM's."""
+        return [self.line(text.replace("§", f"%{self.prefix}.")) for text in texts]
+
+    def _cut(self, value: str) -> str:
+        """A number of an element as what its end is compared with, which may be narrower."""
+        return f"trunc {self.found.piece.phi.type} {value} to {self.found.piece.type}"
+
+    @property
+    def _is_cut(self) -> bool:
+        return self.found.piece.type != self.found.piece.phi.type
+
+    def _looks(self) -> tuple[list[Instruction], str]:
+        """The loop that looks whether each tile begins where the one before ended; the value of where a tile does.
+
+        What is computed for a tile that is not entered may be poison: it is not asked then.
+        """
+        found, piece, prefix = self.found, self.found.piece, self.prefix
+        blocks, outer, type = self.flow.blocks, found.outer, piece.phi.type
+        at = {str(item.phi.result): f"%{prefix}.p.{str(item.phi.result)[1:]}" for item in found.counters}
+        asked = () if found.enters is None else (found.enters[0],)
+        wanted = (*(item.following for item in found.counters), found.test.value, piece.first, piece.end, *asked)
+        lines = made_again(blocks, self.between, wanted, at, f"{prefix}.l")
+        first, end = (_taken(at, value) for value in (piece.first, piece.end))
+        here, reached, entered = first, end, "true"
+        if self._is_cut:
+            here, reached = f"%{prefix}.here", f"%{prefix}.beyond.it"
+            lines += self._lines(
+                f"{here} = {self._cut(first)}",
+                f"§length = sub {piece.type} {end}, {here}",
+                f"§wide = zext {piece.type} §length to {type}",
+                f"{reached} = add {type} {first}, §wide",
+            )
+        if found.enters is not None:
+            value, way = found.enters
+            lines += self._lines(
+                f"§entered = xor i1 {_taken(at, value)}, {str(not way).lower()}",
+                f"§to = select i1 §entered, {type} {reached}, {type} 0",
+            )
+            entered, reached = f"%{prefix}.entered", f"%{prefix}.to"
+        look = f"%{prefix}.look"
+        ways = [f"label {look}", f"label %{prefix}.seen"]
+        if blocks[outer.latches[0]].terminator.labels[0] != outer.header:
+            ways.reverse()
+        phis = [
+            f"{at[str(item.phi.result)]} = phi {item.phi.type} [ {item.first}, %{outer.preheader} ], "
+            f"[ {at[item.following]}, {look} ]"
+            for item in found.counters
         ]
-    entered, to = "true", length
-    if found.enters is not None:
-        entered, to = f"%{prefix}.entered", f"%{prefix}.to"
-        value, way = found.enters
-        lines.append(line(f"{entered} = xor i1 {_taken(at, value)}, {str(not way).lower()}"))
-        lines.append(line(f"{to} = select i1 {entered}, {type} {length}, {type} 0"))
-    looks = [
-        line(
-            f"{at[str(item.phi.result)]} = phi {item.phi.type} [ {item.first}, %{start} ], "
-            f"[ {at[item.following]}, %{look} ]"
+        phis += [
+            f"§bad = phi i1 [ false, %{outer.preheader} ], [ §any, {look} ]",
+            f"§further = phi i1 [ false, %{outer.preheader} ], [ true, {look} ]",
+            f"§reached = phi {type} [ 0, %{outer.preheader} ], [ {reached}, {look} ]",
+        ]
+        tests = [
+            f"§some.here = icmp {self.below} {piece.type} {here}, {end}",
+            f"§as.left = icmp eq {type} {first}, §reached",
+            "§follows = select i1 §further, i1 §as.left, i1 true",
+            f"§goes.on = select i1 {entered}, i1 §some.here, i1 false",
+            "§well = select i1 §goes.on, i1 §follows, i1 false",
+            "§odd = xor i1 §well, true",
+            "§any = or i1 §bad, §odd",
+            f"br i1 {_taken(at, found.test.value)}, {', '.join(ways)}",
+        ]
+        return [*self._lines(*phis), *lines, *self._lines(*tests)], reached
+
+    def _ends(self, reached: str) -> tuple[list[Instruction], str, tuple[str, str]]:
+        """What computes where all elements begin and end; where they begin as that is compared; and both.
+
+        The end comes from the number of the last tile, which is computed, not counted: what reads this code knows it
+        then. That it is right is asked. `reached`: where a tile ends, in the loop that looks.
+        """
+        found, piece, prefix = self.found, self.found.piece, self.prefix
+        firsts = {str(item.phi.result): item.first for item in found.counters}
+        lasts = {str(item.phi.result): f"%{prefix}.at{place}" for place, item in enumerate(found.counters)}
+        lines = self._lines(f"§left.at = phi {piece.phi.type} [ {reached}, %{prefix}.look ]")
+        lines += self._lines(*_how_many(found.test), *_last_tile(found.test, found.counters))
+        for value, numbers, name in ((piece.first, firsts, "f"), (piece.end, lasts, "b")):
+            for item in made_again(self.flow.blocks, self.between, (value,), numbers, f"{prefix}.{name}"):
+                lines += _without_promises(item)
+        ends = _taken(firsts, piece.first), _taken(lasts, piece.end)
+        begin, left = ends[0], f"%{prefix}.left.at"
+        if self._is_cut:
+            begin, left = f"%{prefix}.start", f"%{prefix}.there"
+            lines += self._lines(f"{begin} = {self._cut(ends[0])}", f"{left} = {self._cut(f'%{prefix}.left.at')}")
+        lines += self._lines(
+            f"§missed = icmp ne {piece.type} {ends[1]}, {left}",
+            "§doubt = or i1 §never, §missed",
         )
-        for item in counters
-    ]
-    ways = [f"label %{look}", f"label %{prefix}.seen"]
-    if blocks[outer.latches[0]].terminator.labels[0] != outer.header:
-        ways.reverse()
-    looks += [
-        line(f"%{prefix}.bad = phi i1 [ false, %{start} ], [ %{prefix}.any, %{look} ]"),
-        line(f"%{prefix}.further = phi i1 [ false, %{start} ], [ true, %{look} ]"),
-        line(f"%{prefix}.reached = phi {type} [ 0, %{start} ], [ {to}, %{look} ]"),
-        *lines,
-        line(f"%{prefix}.some.here = icmp {below} {piece.type} {here}, {end}"),
-        line(f"%{prefix}.as.left = icmp eq {type} {first}, %{prefix}.reached"),
-        line(f"%{prefix}.follows = select i1 %{prefix}.further, i1 %{prefix}.as.left, i1 true"),
-        line(f"%{prefix}.goes.on = select i1 {entered}, i1 %{prefix}.some.here, i1 false"),
-        line(f"%{prefix}.well = select i1 %{prefix}.goes.on, i1 %{prefix}.follows, i1 false"),
-        line(f"%{prefix}.odd = xor i1 %{prefix}.well, true"),
-        line(f"%{prefix}.any = or i1 %{prefix}.bad, %{prefix}.odd"),
-        line(f"br i1 {_taken(at, test.value)}, {', '.join(ways)}"),
-    ]
-
-    # Where all elements begin and end. The latter from the number of the last tile, which is computed, not counted:
-    # what reads this code knows it then. That it is right is asked.
-    firsts = {str(item.phi.result): item.first for item in counters}
-    lasts = {str(item.phi.result): f"%{prefix}.at{place}" for place, item in enumerate(counters)}
-    doubts = [line(f"%{prefix}.left.at = phi {type} [ {to}, %{look} ]")]
-    doubts += [line(text) for text in (*_how_many(test, prefix), *_last_tile(test, counters, prefix))]
-    for value, numbers, name in ((piece.first, firsts, "f"), (piece.end, lasts, "b")):
-        for item in made_again(blocks, between, (value,), numbers, f"{prefix}.{name}"):
-            doubts += _without_promises(item)
-    ends = _taken(firsts, piece.first), _taken(lasts, piece.end)
-    begin, left = ends[0], f"%{prefix}.left.at"
-    if cut:
-        begin, left = f"%{prefix}.start", f"%{prefix}.there"
-        doubts += [line(f"{begin} = {cut.format(ends[0])}"), line(f"{left} = {cut.format(f'%{prefix}.left.at')}")]
-    doubts.append(line(f"%{prefix}.missed = icmp ne {piece.type} {ends[1]}, {left}"))
-    doubts.append(line(f"%{prefix}.doubt = or i1 %{prefix}.never, %{prefix}.missed"))
-    own = [line(f"%{prefix}.some = icmp {below} {piece.type} {begin}, {ends[1]}")]
-    join_to(flow, outer, piece, looks, own, ends, prefix, doubts)
+        return lines, begin, ends
 
 
-def _how_many(test: _Test, prefix: str) -> list[str]:
-    """Computes how many tiles come before the last one, `prefix.count`; any number where they do not follow."""
+def _how_many(test: _Test) -> list[str]:
+    """Computes how many tiles come before the last one, `§count`; any number where they do not follow."""
     type, own, first, step, plus = test.type, test.number.phi.type, test.number.first, test.number.step, test.plus
-    lines = [f"%{prefix}.asked = add {own} {first}, {plus}"]
-    asked, further = f"%{prefix}.asked", f"%{prefix}.after"
+    lines = [f"§asked = add {own} {first}, {plus}"]
+    asked, further = "§asked", "§after"
     if own != type:
-        lines.append(f"%{prefix}.asked.here = trunc {own} {asked} to {type}")
-        lines.append(f"%{prefix}.by = trunc {own} {step} to {type}")
-        asked, step = f"%{prefix}.asked.here", f"%{prefix}.by"
+        lines.append(f"§asked.here = trunc {own} {asked} to {type}")
+        lines.append(f"§by = trunc {own} {step} to {type}")
+        asked, step = "§asked.here", "§by"
     lines.append(f"{further} = sub {type} {test.bound}, {asked}")
     if test.below in ("slt", "ult"):
-        lines.append(f"%{prefix}.beyond = add {type} {further}, -1")
-        further = f"%{prefix}.beyond"
+        lines.append(f"§beyond = add {type} {further}, -1")
+        further = "§beyond"
     if not step.isdigit():  # a step of 0 is that of one tile
-        lines.append(f"%{prefix}.stays = icmp eq {type} {step}, 0")
-        lines.append(f"%{prefix}.step = select i1 %{prefix}.stays, {type} 1, {type} {step}")
-        step = f"%{prefix}.step"
+        lines.append(f"§stays = icmp eq {type} {step}, 0")
+        lines.append(f"§step = select i1 §stays, {type} 1, {type} {step}")
+        step = "§step"
     if test.below == "ne":
-        return [*lines, f"%{prefix}.count = udiv {type} {further}, {step}"]
+        return [*lines, f"§count = udiv {type} {further}, {step}"]
     return [
         *lines,
-        f"%{prefix}.many = udiv {type} {further}, {step}",
-        f"%{prefix}.before = add {type} %{prefix}.many, 1",
-        f"%{prefix}.goes = icmp {test.below} {type} {asked}, {test.bound}",
-        f"%{prefix}.count = select i1 %{prefix}.goes, {type} %{prefix}.before, {type} 0",
+        f"§many = udiv {type} {further}, {step}",
+        f"§before = add {type} §many, 1",
+        f"§goes = icmp {test.below} {type} {asked}, {test.bound}",
+        f"§count = select i1 §goes, {type} §before, {type} 0",
     ]
 
 
-def _last_tile(test: _Test, counters: Iterable[_Affine], prefix: str) -> list[str]:
-    """Computes what the phis are in the last tile, `prefix.atN`."""
+def _last_tile(test: _Test, counters: Iterable[_Affine]) -> list[str]:
+    """Computes what the phis are in the last tile, `§atN`."""
     lines = []
     for place, item in enumerate(counters):
-        type, count = item.phi.type, f"%{prefix}.count"
+        type, many = item.phi.type, "§count"
         if type != test.type:
             cast = "zext" if int(type[1:]) > int(test.type[1:]) else "trunc"
-            lines.append(f"{count}{place} = {cast} {test.type} {count} to {type}")
-            count += str(place)
-        lines.append(f"%{prefix}.by{place} = mul {type} {count}, {item.step}")
-        lines.append(f"%{prefix}.at{place} = add {type} {item.first}, %{prefix}.by{place}")
+            lines.append(f"{many}{place} = {cast} {test.type} {many} to {type}")
+            many += str(place)
+        lines.append(f"§by{place} = mul {type} {many}, {item.step}")
+        lines.append(f"§at{place} = add {type} {item.first}, §by{place}")
     return lines
 
 

@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from tracecut.ir.llvm import Block, Instruction
 from tracecut.ir.llvm.control_flow import ControlFlow, Loop
-from tracecut.ir.llvm.edit import edit_phis, sources, with_sources
-from tracecut.ir.llvm.lexer import LOCAL
+from tracecut.ir.llvm.edit import edit_phis, renamed, sources, with_sources
 
 from ..leave_loops import COPIED
 from .counted_loops import Counted
@@ -55,7 +54,7 @@ def join_to(
     names[f"%{outer.preheader}"], names[f"%{behind}"] = f"%{prefix}.aside", f"%{prefix}.left"
     kept = [Block(f"{prefix}.aside", [line(f"br label {names['%' + outer.header]}")])]
     for name in (name for name in flow.order if name in outer):
-        kept.append(Block(names["%" + name][1:], [_renamed(item, names) for item in blocks[name].instructions]))
+        kept.append(Block(names["%" + name][1:], [renamed(item, names) for item in blocks[name].instructions]))
     kept.append(Block(f"{prefix}.left", [line(f"br label %{behind}")]))
 
     look = f"{prefix}.look"
@@ -82,7 +81,7 @@ def join_to(
         body = blocks[name].instructions
         body[:] = [_asked(item, piece.end, ends[1]) if item.result == test else item for item in body]
     away = {f"%{inner.exits[0][1]}": f"%{prefix}.end"}
-    own_latch.instructions[-1] = _renamed(own_latch.terminator, away)
+    own_latch.instructions[-1] = renamed(own_latch.terminator, away)
 
     edit_phis(
         blocks[behind],
@@ -96,14 +95,14 @@ def join_to(
         ),
     )
     start = blocks[outer.preheader]
-    start.instructions[-1] = _renamed(start.terminator, {f"%{outer.header}": f"%{look}"})
+    start.instructions[-1] = renamed(start.terminator, {f"%{outer.header}": f"%{look}"})
     place_of = max(function.blocks.index(blocks[name]) for name in outer.blocks) + 1
     function.blocks[place_of:place_of] = [*added, *kept]
 
 
 def _asked(test: Instruction, end: str, last: str) -> Instruction:
     """What a loop asks, of the end of the last piece. Whether both sides have the same sign is not known any more."""
-    item = _renamed(test, {end: last})
+    item = renamed(test, {end: last})
     return Instruction(item.text.replace("icmp samesign ", "icmp ", 1), dict(item.meta))
 
 
@@ -126,10 +125,5 @@ def made_again(
     for item in lines:
         if item.result in wanted:
             names[str(item.result)] = f"%{prefix}.{str(item.result)[1:]}"
-            found.append(_renamed(item, names))
+            found.append(renamed(item, names))
     return found
-
-
-def _renamed(item: Instruction, names: Mapping[str, str]) -> Instruction:
-    text = LOCAL.sub(lambda found: names.get(found.group(), found.group()), item.text)
-    return Instruction(text, dict(item.meta))
