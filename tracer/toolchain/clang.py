@@ -13,6 +13,7 @@ from tracecut.support.process.runner import Finished, Guardian, Limits, describe
 
 from .find_compilers import VARIABLE, compiler, cxx_headers, driver, environment
 from .flags import OPENMP_NOTE, Flags, parse_flags
+from .llvm_faults import for_clang
 
 __all__ = ["OPENMP_NOTE", "Flags", "optimised_object", "parse_flags", "to_ir", "to_object"]
 
@@ -48,6 +49,8 @@ AS_WRITTEN = (
     "-mllvm",
     "-disable-fp-call-folding",
 )
+# Options of the user that the canonical form is made without. `#pragma omp simd` would make vectors of the loops.
+_NOT_CANONICAL = re.compile(r"-O|-g|-f(no-)?unroll|-fopenmp-simd")
 SECONDS = 600.0  # that one compiler may take
 
 
@@ -108,7 +111,8 @@ def optimised_object(text: str, flags: Flags, folder: Path, name: str) -> bytes:
     source.write_text(text)
     exact = ["-mllvm", "-disable-fp-call-folding"] if flags.as_written else []
     level = "-O2" if flags.optimisation == "-O0" else flags.optimisation
-    command = [*compiler().command, level, *exact, "-fPIC", "-w", "-x", "ir", "-c", str(source), "-o", str(target)]
+    own = [level, *exact, *for_clang(), "-fPIC", "-w"]
+    command = [*compiler().command, *own, "-x", "ir", "-c", str(source), "-o", str(target)]
     finished = _run(command, target)
     if finished.returncode != 0 or not target.exists():
         raise BackendError(f"no machine code can be made of {name}", detail=_why(finished))
@@ -130,10 +134,10 @@ def _form(flags: Flags, opt: str, *, canonical: bool) -> list[str]:
     if not canonical:
         # Without any -O the program is optimised all the same, but computes what the unoptimised one would.
         exact = AS_WRITTEN if flags.as_written and flags.optimisation != "-O0" else ()
-        return [flags.optimisation, *exact, "-gline-tables-only"]
+        return [flags.optimisation, *exact, *for_clang(), "-gline-tables-only"]
     if opt == "seed":
         return list(SEED)
-    own = list(CANONICAL)
+    own = [*CANONICAL, *for_clang()]  # loops that a pragma asks for become vectors in this form, too
     if flags.optimisation == "-Ofast":
         own.append("-ffast-math")
     if flags.as_written:
@@ -151,7 +155,7 @@ def _compile(
     guardian: Guardian | None = None,
 ) -> str:
     """Run the compiler on one file; what it said. Raises SourceError when it makes nothing."""
-    user = [flag for flag in flags.compile if not (canonical and re.match(r"-O|-g|-f(no-)?unroll", flag))]
+    user = [flag for flag in flags.compile if not (canonical and _NOT_CANONICAL.match(flag))]
     cxx = flags.language(source) == "c++"
     clang = compiler(cxx=cxx)
     # Options of the linker are no error under the user's -Werror.
@@ -159,7 +163,10 @@ def _compile(
     if cxx and clang.is_zig:
         own += cxx_headers()
     own += ["-idirafter", str(_openmp_headers(folder))]
-    own += ["-Wno-unknown-pragmas", "-Wno-source-uses-openmp"] if flags.openmp else [WITHOUT_OPENMP]
+    if flags.openmp or "-fopenmp-simd" in flags.compile:
+        own += ["-Wno-unknown-pragmas", "-Wno-source-uses-openmp"]
+    if not flags.openmp:
+        own.append(WITHOUT_OPENMP)
     first = [] if cxx else OLD_C
     command = [*clang.command, *first, *user, *own, *flags.spelled(source), "-o", str(target), _as_file(source)]
     finished = _run(command, target, guardian)

@@ -27,6 +27,7 @@ from tracecut.ir.llvm.passes.unroll_planes import unroll_planes
 from tracecut.support.errors import SourceError
 
 from .inlining import attribute_group, choose_inline, kept_apart, mark_inline
+from .llvm_faults import NO_WRAP_CHECKS
 
 
 @cache
@@ -42,6 +43,8 @@ def _binding() -> Any:
     # What reads a text would check the whole module to see whether its debug information has to be brought up to date,
     # and end this process if it is not valid. `parse` does that itself, and raises.
     binding.set_option("tracecut", "-disable-auto-upgrade-debug-info=true")
+    for switch in NO_WRAP_CHECKS:
+        binding.set_option("tracecut", switch)
     return binding
 
 

@@ -134,6 +134,16 @@ def test_assertions_stay_unless_the_user_removes_them(flags: tuple[str, ...], ke
         assert ("@__assert_fail(" in compiled(text, tmp_path, *flags, canonical=canonical_form)) is kept
 
 
+def test_loops_that_openmp_makes_vectors_of_stay_whole(tmp_path: Path) -> None:
+    text = """void run(int n, double *restrict y, const double *x, const int *at) {
+        #pragma omp simd
+        for (int i = 0; i < n; i++) y[i] = x[at[i]] + x[i];
+    }"""
+    flags = ("-O3", "-fopenmp-simd", "-Wall", "-Werror")
+    assert "<2 x double>" in compiled(text, tmp_path, *flags, canonical=False)
+    assert "<2 x double>" not in compiled(text, tmp_path, *flags, canonical=True)
+
+
 def test_the_form_of_the_seed_keeps_every_variable_in_memory(tmp_path: Path) -> None:
     path = tmp_path / "source.c"
     path.write_text("int square(int n) { int m = n; return m * n; }\nint main(void) { return square(0); }")
