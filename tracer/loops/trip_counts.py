@@ -11,6 +11,7 @@ from tracecut.ir.llvm import Instruction, int_bits
 from tracecut.ir.llvm.call_effects import effect_of
 from tracecut.ir.llvm.control_flow import Loop
 from tracecut.ir.llvm.operands import NEGATED, SWAPPED
+from tracecut.ir.llvm.passes.look_ahead import never_left
 from tracecut.ir.loops.expressions import Expr, Pool
 from tracecut.ir.loops.nest import Edge
 from tracecut.ir.loops.path_conditions import Literal
@@ -47,8 +48,9 @@ def ending(scalars: ScalarView, loop: Loop) -> Ending:
         return Ending(None, "never ends")
     if len(loop.latches) != 1 or loop.preheader is None:
         return Ending(None, "has several entries or latches")
-    why = "is left in several places" if len(loop.exits) > 1 else ""
-    for edge in sorted(loop.exits, key=lambda edge: _never_returns(scalars, edge[1])):
+    exits = _exits(loop)
+    why = "is left in several places" if len(exits) > 1 else ""
+    for edge in sorted(exits, key=lambda edge: _never_returns(scalars, edge[1])):
         found = _counted(scalars, loop, edge)
         if found.trip is not None:
             own, through = _other_exits(scalars, loop, edge)
@@ -58,9 +60,14 @@ def ending(scalars: ScalarView, loop: Loop) -> Ending:
                 return Ending(found.trip, why, edge, early, tuple(filter(None, through)))
         why = why or found.why
     # Where no exit counts, the first that is taken ends the loop: how often it runs follows from what its tests load.
-    tested = all(_is_branch(scalars, loop, inside) for inside, _ in loop.exits)
-    early = tuple((edge, (_test(scalars, edge),)) for edge in loop.exits) if tested else ()
-    return Ending(None, why, loop.exits[0] if len(loop.exits) == 1 else ("", ""), early)
+    tested = all(_is_branch(scalars, loop, inside) for inside, _ in exits)
+    early = tuple((edge, (_test(scalars, edge),)) for edge in exits) if tested else ()
+    return Ending(None, why, exits[0] if len(exits) == 1 else ("", ""), early)
+
+
+def _exits(loop: Loop) -> list[Edge]:
+    """The exits of a loop, but those of which a loop in front of it finds out that they are not taken."""
+    return [edge for edge in loop.exits if not never_left(edge[1])]
 
 
 def _never_returns(scalars: ScalarView, block: str) -> bool:
@@ -84,7 +91,7 @@ def _other_exits(scalars: ScalarView, loop: Loop, counted: Edge) -> tuple[list[E
     loop that has no trip count, or that counts by one of them."""
     own: list[Edge] = []
     inner: dict[Loop, list[Edge]] = {}
-    for edge in loop.exits:
+    for edge in _exits(loop):
         start = scalars.view.innermost(edge[0])
         if start is not None and start is not loop:
             inner.setdefault(start, []).append(edge)

@@ -16,6 +16,7 @@ from tracecut.ir.llvm.passes.joined.join_pieces import join_pieces
 from tracecut.ir.llvm.passes.joined.join_tiles import join_tiles
 from tracecut.ir.llvm.passes.known_sizes import known_sizes
 from tracecut.ir.llvm.passes.leave_loops import leave_loops
+from tracecut.ir.llvm.passes.look_ahead import look_ahead
 from tracecut.ir.llvm.passes.merge_induction_variables import merge_counters
 from tracecut.ir.llvm.passes.promote_calls import has_pointer_calls, promote_calls
 from tracecut.ir.llvm.passes.read_halves import read_halves
@@ -142,7 +143,7 @@ def canonical(sources: Iterable[str], *, optimised: bool = False, for_regions: b
     merge_counters(parsed)
     if for_regions:
         unroll_planes(parsed)
-        join_tiles(join_pieces(parsed))
+        look_ahead(join_tiles(join_pieces(parsed)))
     return split_choices(join_flags(parsed))
 
 

@@ -15,6 +15,7 @@ from tracecut.codegen.host.vector_versions import add_versions
 from tracecut.codegen.host.weave import WovenScope, weave
 from tracecut.codegen.runtime.schedule_file import ScopeFile
 from tracecut.codegen.schedule.plan.range_function import Outlined
+from tracecut.ir.llvm.passes.look_ahead import looked_through
 from tracecut.support.errors import TracecutError
 from tracecut.support.private_folders import private_folder
 from tracecut.support.process.workers import ended_by_itself, phrase, run_hosted, tail_of
@@ -71,6 +72,8 @@ def weave_program(
         asked = calls[place] if calls else ()
         looked = lookup_places(view, file.nest, file.schedule.lookups, unflattened(module, view, file.tables))
         woven.append(WovenScope(file.number, view, loop, tuple(file.values), file.nest.exits, asked, looked))
+    for name, function in module.functions.items():
+        looked_through(function, (region.loop.header for region in regions if region.view.function.name == name))
     weave(module, regions, woven)
     add_versions(module, alone=not settings.flags.objects)
     text = with_object_table(module, analysis)

@@ -1,0 +1,391 @@
+"""Loops that computed numbers may end early are looked through first, so that their iterations can have any order.
+
+```
+for (i = 0; i < n; i++) {                  some = 0;
+    a = f(x, i);                           for (i = 0; i < n; i++)               // stores nothing
+    if (a < 0) fail(i);                        some |= f(x, i) < 0;
+    y[i] = a;                         →    if (!some)
+}                                              for (i = 0; i < n; i++) …         // the loop as it was
+                                           else
+                                               for (i = 0; i < n; i++) …         // a copy of it, kept aside
+```
+
+The loop stays as it is, with all of its exits: where its iterations run in their own order, nothing depends on what was
+found. Where they are independent, each computes in front of the loop what it computes in it, so that none of them ends
+it, and they may have any order. What an iteration itself has stored before it decides cannot be looked at in front of
+the loop; such loops are left alone, and so are those that are ended by whole numbers alone, which inspection knows.
+
+The loop that looks ends where it finds something, so that it reads nothing that the program would not have read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tracecut.ir.llvm import Block, Function, Instruction, Module, int_bits
+from tracecut.ir.llvm.call_effects import PURE, effect_of
+from tracecut.ir.llvm.control_flow import ControlFlow, Loop
+from tracecut.ir.llvm.edit import edit_phis, renamed, sources, with_sources
+from tracecut.ir.llvm.operands import BINARY, CASTS
+
+from .joined.counted_loops import MOST_COPIED
+from .joined.side_by_side import ASIDE, at_place_of
+from .leave_loops import COPIED
+
+AHEAD = f"{COPIED}.ahead"  # how the names of blocks begin that are made in front of such loops
+LEFT = ".left"  # of blocks behind an exit of which it is known that it is not taken, where the order matters
+_FLOATS = frozenset({"float", "double", "fcmp", "fadd", "fsub", "fmul", "fdiv", "fneg"})
+_DIVIDES = frozenset({"sdiv", "udiv", "srem", "urem"})
+_COMPUTES = frozenset(BINARY | CASTS | {"store", "load", "getelementptr", "icmp", "fcmp", "select", "fneg", "freeze"})
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A loop that is ended early.
+
+    Attributes:
+        end: its last block, which counts. early: blocks that may end it otherwise → where they go.
+        wanted: what has to be computed to know that. stepped: what the last block computes to count.
+    """
+
+    loop: Loop
+    end: tuple[str, str]
+    early: dict[str, str]
+    wanted: frozenset[str]
+    stepped: tuple[Instruction, ...]
+
+
+def look_ahead(module: Module) -> Module:
+    """Put such loops in front of those that they look through, in place. O(instructions)."""
+    for function in module.functions.values():
+        if any(item.op == "phi" for _, item in function.instructions()):
+            _look_ahead(module, function)
+    return module
+
+
+def never_left(label: str) -> bool:
+    """Whether an exit to this block is not taken where the iterations have another order."""
+    return label.startswith(AHEAD) and label.endswith(LEFT)
+
+
+def looked_through(function: Function, rescheduled: Iterable[str]) -> None:
+    """Drop, in place, what looks through loops that are not rescheduled. `rescheduled`: headers of those that are."""
+    kept = set(rescheduled)
+    blocks = function.by_name()
+    for name, block in blocks.items():
+        if name.startswith(AHEAD) and name.endswith(".seen"):
+            all_of_it = name.removesuffix("seen") + "all"
+            if blocks[all_of_it].terminator.labels[0] not in kept:
+                block.instructions[-1] = Instruction(f"br label %{all_of_it}", dict(block.terminator.meta))
+
+
+def _look_ahead(module: Module, function: Function) -> None:
+    flow, number = ControlFlow(function), 0
+    matcher = _Matcher(module.functions.keys(), flow)
+    found = [one for loop in flow.loops if (one := matcher.match(loop)) is not None]
+    taken: set[str] = set()
+    for one in found:
+        if not one.loop.blocks & taken:
+            taken |= one.loop.blocks
+            _Maker(flow, one, f"{number}").put()
+            number += 1
+
+
+class _Matcher:
+    """Finds the loops of a function that can be looked through."""
+
+    def __init__(self, own: Iterable[str], flow: ControlFlow) -> None:
+        self.own, self.flow = set(own), flow
+        self.made = {
+            str(item.result): (block.name, item) for block, item in flow.function.instructions() if item.result
+        }
+        self.plain_names = not any('"' in name for name in (*self.made, *flow.blocks))
+
+    def match(self, loop: Loop) -> _Found | None:
+        early = self._early(loop)
+        if not early or loop.header.startswith(COPIED) or not self._is_plain(loop):
+            return None
+        wanted = self._behind(loop, [self._test(name) for name in self._deciding(loop) if name != loop.latches[0]])
+        stepped = self._stepped(loop, wanted)
+        if wanted is None or stepped is None:
+            return None
+        lines = [self.made[name][1] for name in wanted]
+        own = self._behind(loop, [self._test(name) for name in early]) or frozenset()
+        decided = [self.made[name][1] for name in own]
+        if not any({item.op, item.type} & _FLOATS for item in decided) or not self._is_indirect(loop):
+            return None
+        if any(item.op in _DIVIDES and not item.operands[1].text.lstrip("-").isdigit() for item in lines):
+            return None
+        if any(item.op in ("load", "call") for item in stepped) or self._stored_before(loop, lines):
+            return None
+        return _Found(loop, (loop.latches[0], dict(loop.exits)[loop.latches[0]]), early, wanted, stepped)
+
+    def _early(self, loop: Loop) -> dict[str, str]:
+        """Blocks that may end a loop early, also of inner loops; empty where another one than its last block counts."""
+        blocks, ends = self.flow.blocks, dict(loop.exits)
+        if len(loop.latches) != 1 or loop.preheader is None or len(ends) != len(loop.exits) or len(ends) < 2:
+            return {}
+        if loop.latches[0] not in ends:
+            return {}
+        if any(blocks[name].terminator.op != "br" or len(blocks[name].terminator.labels) != 2 for name in ends):
+            return {}
+        return {name: target for name, target in ends.items() if name != loop.latches[0]}
+
+    def _is_plain(self, loop: Loop) -> bool:
+        """Whether a loop can be copied, and what it makes is used behind it by phis of its exits alone."""
+        lines = [item for name in loop.blocks for item in self.flow.blocks[name].instructions]
+        if len(lines) > MOST_COPIED or not self.plain_names:
+            return False
+        for item in lines:
+            if item.op == "call" and (item.word in self.own or not effect_of(item).movable):
+                return False
+            if item.op not in _COMPUTES | {"phi", "br", "call"} or item.flags & {"volatile", "atomic"}:
+                return False
+        inside = {str(item.result) for item in lines if item.result}
+        edges = {(inside_block, target) for inside_block, target in loop.exits}
+        for name, block in self.flow.blocks.items():
+            if name in loop:
+                continue
+            for item in block.instructions:
+                if not inside.isdisjoint(item.uses):
+                    at = [label for value, label in sources(item) if value in inside] if item.op == "phi" else [""]
+                    if any((label, name) not in edges for label in at):
+                        return False
+        return True
+
+    def _deciding(self, loop: Loop) -> list[str]:
+        """Blocks of a loop that decide where to go on."""
+        return [name for name in loop.blocks if len(self.flow.blocks[name].terminator.labels) > 1]
+
+    def _test(self, name: str) -> str:
+        return self.flow.blocks[name].terminator.operands[0].text
+
+    def _behind(self, loop: Loop, values: Iterable[str]) -> frozenset[str] | None:
+        """What of a loop goes into values; None where that is a number that its iterations hand on, but a counter."""
+        found: set[str] = set()
+        stack = [value for value in values if value in self.made]
+        header = self.flow.blocks[loop.header]
+        while stack:
+            name = stack.pop()
+            block, item = self.made[name]
+            if name in found or block not in loop:
+                continue
+            if block == header.name and item.op == "phi" and self._step(loop, item) is None:
+                return None
+            found.add(name)
+            if not (block == header.name and item.op == "phi"):
+                stack += [value for value in item.uses if value in self.made]
+        return frozenset(found)
+
+    def _step(self, loop: Loop, phi: Instruction) -> str | None:
+        """What a counter is in the next iteration; None for what is none."""
+        after = dict((label, value) for value, label in sources(phi))[loop.latches[0]]
+        item = self.made.get(after, ("", None))[1]
+        counts = int_bits(phi.type) is not None and item is not None and item.op in ("add", "sub")
+        return after if counts and item is not None and phi.result in item.uses else None
+
+    def _stepped(self, loop: Loop, wanted: frozenset[str] | None) -> tuple[Instruction, ...] | None:
+        """What the next number of each counter, and whether there is one, is computed with, in order."""
+        if wanted is None:
+            return None
+        phis = [phi for phi in self.flow.blocks[loop.header].phis]
+        known = {str(phi.result): after for phi in phis if (after := self._step(loop, phi)) is not None}
+        roots, used = [self._test(loop.latches[0])], {name for name in known if name in wanted}
+        while True:
+            found = self._behind(loop, [*roots, *(known[name] for name in used)])
+            if found is None:
+                return None
+            more = {name for name in known if name in found} - used
+            if not more:
+                break
+            used |= more
+        counters = {str(phi.result) for phi in phis}
+        lines = [name for name in self.made if name in found and name not in counters]
+        if any(self.made[name][1].op == "phi" for name in lines):
+            return None
+        place = {name: rank for rank, name in enumerate(self.flow.order)}
+        lines.sort(key=lambda name: (place[self.made[name][0]], self._place(name)))
+        return tuple(self.made[name][1] for name in lines)
+
+    def _place(self, name: str) -> int:
+        block, item = self.made[name]
+        return self.flow.blocks[block].instructions.index(item)
+
+    def _is_indirect(self, loop: Loop) -> bool:
+        """Whether an address of a loop is made of what it loads."""
+        addresses = [
+            item.operands[0].text
+            for name in loop.blocks
+            for item in self.flow.blocks[name].instructions
+            if item.op == "load"
+        ]
+        for address in addresses:
+            stack, seen = [address], set()
+            while stack:
+                name = stack.pop()
+                block, item = self.made.get(name, ("", None))
+                if item is None or name in seen or block not in loop:
+                    continue
+                seen.add(name)
+                if item.op == "load" and int_bits(item.type) is not None:
+                    return True
+                stack += item.uses
+        return False
+
+    def _stored_before(self, loop: Loop, lines: list[Instruction]) -> bool:
+        """Whether an iteration may store something before it loads what decides whether the loop is left."""
+        loads = {str(item.result) for item in lines if item.op == "load"}
+        for name in loop.blocks:
+            stored = False
+            for item in self.flow.blocks[name].instructions:
+                stored = stored or item.op == "store"
+                if stored and item.result in loads:
+                    return True
+            if stored and any(self.made[one][0] in self._after(loop, name) for one in loads):
+                return True
+        return False
+
+    def _after(self, loop: Loop, name: str) -> set[str]:
+        """Blocks that an iteration may come to behind one."""
+        found: set[str] = set()
+        stack = [name]
+        while stack:
+            for label in self.flow.blocks[stack.pop()].terminator.labels:
+                if label in loop and label != loop.header and label not in found:
+                    found.add(label)
+                    stack.append(label)
+        return found
+
+
+class _Maker:
+    """Puts the loop that looks in front of another one, and a copy of that aside."""
+
+    def __init__(self, flow: ControlFlow, found: _Found, number: str) -> None:
+        self.flow, self.found, self.loop = flow, found, found.loop
+        self.ahead, self.aside = f"{AHEAD}{number}", f"{ASIDE}.ahead{number}"
+        self.line = at_place_of(flow.blocks[found.loop.header])
+
+    def put(self) -> None:
+        loop, function, blocks = self.loop, self.flow.function, self.flow.blocks
+        start = blocks[str(loop.preheader)]
+        looking, kept = self._looking(), self._kept()
+        behind = self._left_by(self.ahead, {})
+        names = {f"%{loop.header}": f"%{self.ahead}.{loop.header}"}
+        start.instructions[-1] = renamed(start.terminator, names)
+        self._leave(behind)
+        edit_phis(
+            blocks[loop.header],
+            lambda phi: with_sources(
+                phi, [(value, f"{self.ahead}.all" if at == start.name else at) for value, at in sources(phi)]
+            ),
+        )
+        place = function.blocks.index(blocks[loop.header])
+        made = [Block(f"{self.ahead}.all", [self.line(f"br label %{loop.header}")]), *behind.values()]
+        function.blocks[place:place] = [*looking, *made, *kept]
+
+    def _leave(self, behind: dict[tuple[str, str], Block]) -> None:
+        """Let the loop's own exits, and those of its copy, go through blocks of their own."""
+        for (name, target), block in behind.items():
+            end = self.flow.blocks[name]
+            end.instructions[-1] = renamed(end.terminator, {f"%{target}": f"%{block.name}"})
+
+    def _left_by(self, prefix: str, names: dict[str, str]) -> dict[tuple[str, str], Block]:
+        """A block behind each exit, and what comes from there in the phis of where it goes. Of a copy with `names`."""
+        found: dict[tuple[str, str], Block] = {}
+        for number, (name, target) in enumerate(self.loop.exits):
+            counts = (name, target) == self.found.end
+            at = f"{prefix}.done" if counts else f"{prefix}.{number}{LEFT}"
+            inside = names.get(f"%{name}", f"%{name}")[1:]
+            lines = []
+            goal = self.flow.blocks[target]
+            for place, phi in enumerate(goal.phis):
+                own = dict((label, value) for value, label in sources(phi))[name]
+                held = f"%{at}.{place}"
+                lines.append(self.line(f"{held} = phi {phi.type} [ {names.get(own, own)}, %{inside} ]"))
+                arms = [pair for pair in sources(phi) if names or pair[1] != name]
+                goal.instructions[place] = Instruction(with_sources(phi, [*arms, (held, at)]), dict(phi.meta))
+            found[name, target] = Block(at, [*lines, self.line(f"br label %{target}")])
+        return found
+
+    def _kept(self) -> list[Block]:
+        """The copy of the loop for where it is left early."""
+        loop, blocks, prefix = self.loop, self.flow.blocks, self.aside
+        names = self._names(prefix)
+        behind = self._left_by(prefix, names)
+        names[f"%{loop.preheader}"] = f"%{prefix}"
+        kept = [Block(prefix, [self.line(f"br label {names['%' + loop.header]}")])]
+        for name in (name for name in self.flow.order if name in loop):
+            lines = [renamed(item, names) for item in blocks[name].instructions]
+            for (inside, target), block in behind.items():
+                if inside == name:
+                    lines[-1] = renamed(lines[-1], {f"%{target}": f"%{block.name}"})
+            kept.append(Block(names["%" + name][1:], lines))
+        return [*kept, *behind.values()]
+
+    def _names(self, prefix: str) -> dict[str, str]:
+        blocks = self.flow.blocks
+        names = {f"%{name}": f"%{prefix}.{name}" for name in self.loop.blocks}
+        made = [item.result for name in self.loop.blocks for item in blocks[name].instructions if item.result]
+        return names | {str(name): f"%{prefix}.{str(name)[1:]}" for name in made}
+
+    def _looking(self) -> list[Block]:
+        """The loop that looks, up to the block that knows."""
+        loop, blocks, prefix, found = self.loop, self.flow.blocks, self.ahead, self.found
+        names = self._names(prefix)
+        last, (end, _) = f"{prefix}.next", found.end
+        counted = names | {str(item.result): f"%{last}.{str(item.result)[1:]}" for item in found.stepped}
+        flag, made, hits = f"%{prefix}.some", [], []
+        for name in (name for name in self.flow.order if name in loop):
+            own, lines = blocks[name], []
+            for item in own.instructions[:-1]:
+                if item.result in found.wanted and not (name == loop.header and item.op == "phi"):
+                    lines.append(renamed(item, names))
+            if name == loop.header:
+                lines[:0] = self._counters(names, counted, last, flag)
+            if name == end:
+                lines.append(self.line(f"br label %{last}"))
+            elif name in found.early:
+                hit = f"{prefix}.{name}.hit{LEFT}"
+                lines.append(renamed(own.terminator, names | {f"%{found.early[name]}": f"%{hit}"}))
+                hits.append(hit)
+            else:
+                lines.append(renamed(own.terminator, names))
+            made.append(Block(names["%" + name][1:], lines))
+        merged = [f"[ {flag}, {names['%' + end]} ]", *(f"[ %{hit}.set, %{hit} ]" for hit in hits)]
+        steps = [self.line(f"{flag}.then = phi i32 {', '.join(merged)}")]
+        steps += [renamed(item, counted) for item in found.stepped]
+        steps.append(self._goes_on(counted, last))
+        for hit in hits:
+            lines = [self.line(f"%{hit}.set = or i32 {flag}, 1")]
+            made.append(Block(hit, [*lines, self.line(f"br i1 true, label %{hit}{LEFT}, label %{last}")]))
+        made.append(Block(last, steps))
+        known = [f"[ {flag}.all, %{prefix}.end ]", *(f"[ 1, %{hit}{LEFT} ]" for hit in hits)]
+        made += [Block(f"{hit}{LEFT}", [self.line(f"br label %{prefix}.seen")]) for hit in hits]
+        all_of_them = self.line(f"{flag}.all = phi i32 [ {flag}.then, %{last} ]")
+        made.append(Block(f"{prefix}.end", [all_of_them, self.line(f"br label %{prefix}.seen")]))
+        seen = [
+            self.line(f"%{prefix}.found = phi i32 {', '.join(known)}"),
+            self.line(f"%{prefix}.none = icmp eq i32 %{prefix}.found, 0"),
+            self.line(f"br i1 %{prefix}.none, label %{prefix}.all, label %{self.aside}"),
+        ]
+        return [*made, Block(f"{prefix}.seen", seen)]
+
+    def _counters(self, names: dict[str, str], counted: dict[str, str], last: str, flag: str) -> list[Instruction]:
+        """The phis of the loop that looks: the counters that it needs, and whether something was found."""
+        loop, stepped = self.loop, {str(item.result) for item in self.found.stepped}
+        lines = []
+        for phi in self.flow.blocks[loop.header].phis:
+            values = dict((label, value) for value, label in sources(phi))
+            following = values.pop(loop.latches[0])
+            if following in stepped:
+                start = next(iter(values.values()))
+                arms = f"[ {start}, %{loop.preheader} ], [ {counted[following]}, %{last} ]"
+                lines.append(Instruction(f"{names[str(phi.result)]} = phi {phi.type} {arms}", dict(phi.meta)))
+        return [*lines, self.line(f"{flag} = phi i32 [ 0, %{loop.preheader} ], [ {flag}.then, %{last} ]")]
+
+    def _goes_on(self, counted: dict[str, str], last: str) -> Instruction:
+        """The branch of the last block."""
+        end, target = self.found.end
+        own = self.flow.blocks[end].terminator
+        return renamed(own, counted | {f"%{target}": f"%{self.ahead}.end"})
