@@ -12,21 +12,21 @@ Catalogue = Callable[[str], dict[str, Inspected | str]]
 
 
 @pytest.mark.parametrize(
-    ("mark", "scope_is_wider", "use_data"),
+    ("mark", "scope_is_wider", "early"),
     [
-        ("checked_edges", True, False),
-        ("checked_rows", True, False),
-        ("checked_values", False, True),
-        ("checked_laws", False, False),
+        ("checked_edges", True, True),
+        ("checked_rows", True, True),
+        ("checked_values", False, False),
+        ("checked_laws", False, True),
     ],
 )
-def test_checks_that_hold(inspected: Catalogue, mark: str, scope_is_wider: bool, use_data: bool) -> None:
-    """Values decide on a check that looks at them: only then are they guarded."""
+def test_checks_that_hold(inspected: Catalogue, mark: str, scope_is_wider: bool, early: bool) -> None:
+    """Values decide on one of them, which are looked at in front of the loop: no guard has to know them."""
     item = inspected("checks")[mark]
     assert not isinstance(item, str), item
     assert item.inspection.verdicts[item.region].movable
-    assert (item.scope != item.region, item.inspection.use_data) == (scope_is_wider, use_data)
-    assert item.inspection.accesses.nest.loops[item.region].ends_early
+    assert (item.scope != item.region, item.inspection.use_data) == (scope_is_wider, False)
+    assert item.inspection.accesses.nest.loops[item.region].ends_early == early
 
 
 @pytest.mark.parametrize("name", ["checked_sums", "checked_and_wrong"])

@@ -24,7 +24,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tracecut.ir.llvm import Block, Function, Instruction, Module, int_bits
-from tracecut.ir.llvm.call_effects import PURE, effect_of
+from tracecut.ir.llvm.call_effects import effect_of
 from tracecut.ir.llvm.control_flow import ControlFlow, Loop
 from tracecut.ir.llvm.edit import edit_phis, renamed, sources, with_sources
 from tracecut.ir.llvm.operands import BINARY, CASTS
@@ -180,16 +180,16 @@ class _Matcher:
 
     def _step(self, loop: Loop, phi: Instruction) -> str | None:
         """What a counter is in the next iteration; None for what is none."""
-        after = dict((label, value) for value, label in sources(phi))[loop.latches[0]]
+        after = {label: value for value, label in sources(phi)}[loop.latches[0]]
         item = self.made.get(after, ("", None))[1]
-        counts = int_bits(phi.type) is not None and item is not None and item.op in ("add", "sub")
-        return after if counts and item is not None and phi.result in item.uses else None
+        steps = ("add", "sub") if int_bits(phi.type) is not None else ("getelementptr",)
+        return after if item is not None and item.op in steps and phi.result in item.uses else None
 
     def _stepped(self, loop: Loop, wanted: frozenset[str] | None) -> tuple[Instruction, ...] | None:
         """What the next number of each counter, and whether there is one, is computed with, in order."""
         if wanted is None:
             return None
-        phis = [phi for phi in self.flow.blocks[loop.header].phis]
+        phis = list(self.flow.blocks[loop.header].phis)
         known = {str(phi.result): after for phi in phis if (after := self._step(loop, phi)) is not None}
         roots, used = [self._test(loop.latches[0])], {name for name in known if name in wanted}
         while True:
@@ -300,7 +300,7 @@ class _Maker:
             lines = []
             goal = self.flow.blocks[target]
             for place, phi in enumerate(goal.phis):
-                own = dict((label, value) for value, label in sources(phi))[name]
+                own = {label: value for value, label in sources(phi)}[name]
                 held = f"%{at}.{place}"
                 lines.append(self.line(f"{held} = phi {phi.type} [ {names.get(own, own)}, %{inside} ]"))
                 arms = [pair for pair in sources(phi) if names or pair[1] != name]
@@ -376,7 +376,7 @@ class _Maker:
         loop, stepped = self.loop, {str(item.result) for item in self.found.stepped}
         lines = []
         for phi in self.flow.blocks[loop.header].phis:
-            values = dict((label, value) for value, label in sources(phi))
+            values = {label: value for value, label in sources(phi)}
             following = values.pop(loop.latches[0])
             if following in stepped:
                 start = next(iter(values.values()))

@@ -45,7 +45,7 @@ SHAPE checked_rows(void) /* in the rows, which leaves both loops */
     show("checked_rows", y, JOBS);
 }
 
-SHAPE checked_values(void) /* what it checks is computed: known as long as the values are those of the run */
+SHAPE checked_values(void) /* what it checks is computed: looked at in front of the loop */
 {
     int *volatile made = offsets(JOBS, 6); // else the compiler knows that the first is 0
     int *rp = made, *col = ints(rp[JOBS], DATA);
