@@ -115,7 +115,7 @@ class _Matcher:
         decided = [self.made[name][1] for name in own]
         if not any({item.op, item.type} & _FLOATS for item in decided) or not self._is_indirect(loop):
             return None
-        if any(item.op in _DIVIDES and not item.operands[1].text.lstrip("-").isdigit() for item in lines):
+        if any(item.op in _DIVIDES and not item.operands[1].text.isdigit() for item in lines):
             return None
         if any(item.op in ("load", "call") for item in stepped) or self._stored_before(loop, lines):
             return None
