@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from tracecut.ir.llvm.passes.joined.side_by_side import ASIDE
-from tracecut.ir.llvm.passes.look_ahead import AHEAD
+from tracecut.ir.llvm.passes.aside.look_ahead import AHEAD
+from tracecut.ir.llvm.passes.aside.side_by_side import ASIDE
 from tracecut.support.process.runner import Limits, run
 
 from ..waiting import HUNG

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tracecut.ir.llvm.passes.look_ahead import AHEAD
+from tracecut.ir.llvm.passes.aside.look_ahead import AHEAD
 from tracecut.ir.loops.nest import Nest
 from tracecut.support.errors import UnsupportedError
 from tracecut.support.process.runner import Limits, run

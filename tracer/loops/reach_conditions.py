@@ -6,7 +6,7 @@ Inner loops count as one step: what follows one is reached when its preheader is
 from __future__ import annotations
 
 from tracecut.ir.llvm.control_flow import Loop
-from tracecut.ir.llvm.passes.look_ahead import never_left
+from tracecut.ir.llvm.passes.aside.look_ahead import never_left
 from tracecut.ir.loops.path_conditions import ALWAYS, NEVER, Condition, both, either
 
 from .scalar_evolution import ScalarView

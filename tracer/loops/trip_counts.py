@@ -11,7 +11,7 @@ from tracecut.ir.llvm import Instruction, int_bits
 from tracecut.ir.llvm.call_effects import effect_of
 from tracecut.ir.llvm.control_flow import Loop
 from tracecut.ir.llvm.operands import NEGATED, SWAPPED
-from tracecut.ir.llvm.passes.look_ahead import never_left
+from tracecut.ir.llvm.passes.aside.look_ahead import never_left
 from tracecut.ir.loops.expressions import Expr, Pool
 from tracecut.ir.loops.nest import Edge
 from tracecut.ir.loops.path_conditions import Literal

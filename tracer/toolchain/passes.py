@@ -8,15 +8,15 @@ from functools import cache
 from typing import Any
 
 from tracecut.ir.llvm import Instruction, Module, parse_module
+from tracecut.ir.llvm.passes.aside.join_pieces import join_pieces
+from tracecut.ir.llvm.passes.aside.join_tiles import join_tiles
+from tracecut.ir.llvm.passes.aside.look_ahead import look_ahead
 from tracecut.ir.llvm.passes.chosen_fields import split_choices
 from tracecut.ir.llvm.passes.flag_reductions import join_flags
 from tracecut.ir.llvm.passes.global_constructors import has_constructors, place_constructors
 from tracecut.ir.llvm.passes.hoist_allocations import hoist_allocations, with_allocator_effects
-from tracecut.ir.llvm.passes.joined.join_pieces import join_pieces
-from tracecut.ir.llvm.passes.joined.join_tiles import join_tiles
 from tracecut.ir.llvm.passes.known_sizes import known_sizes
 from tracecut.ir.llvm.passes.leave_loops import leave_loops
-from tracecut.ir.llvm.passes.look_ahead import look_ahead
 from tracecut.ir.llvm.passes.merge_induction_variables import merge_counters
 from tracecut.ir.llvm.passes.promote_calls import has_pointer_calls, promote_calls
 from tracecut.ir.llvm.passes.read_halves import read_halves

@@ -13,7 +13,7 @@ from tracecut.codegen.schedule.plan.index_spaces import plan_scope
 from tracecut.codegen.schedule.plan.scope_facts import BehindPointersError
 from tracecut.codegen.schedule.plan.scope_plan import RegionUse, ScopePlan
 from tracecut.ir.llvm.debug_info import Place
-from tracecut.ir.llvm.passes.joined.side_by_side import ASIDE
+from tracecut.ir.llvm.passes.aside.side_by_side import ASIDE
 from tracecut.ir.loops.expressions import NEVER_KNOWN, walk_all
 from tracecut.ir.loops.nest import Nest
 from tracecut.ir.loops.refusals import refusal

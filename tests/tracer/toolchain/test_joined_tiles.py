@@ -68,7 +68,7 @@ ALL = JOINED | ASIDE | APART
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> BuiltTwice:
     sources = {name: f"{HEAD}void run(PARAMS)\n{{\n    {body}\n}}\n" for name, body in ALL.items()}
-    return BuiltTwice(sources, "tracecut.copy.pieces", tmp_path_factory)
+    return BuiltTwice(sources, "tracecut.copy.pieces.tiles", tmp_path_factory)
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -15,7 +15,7 @@ from tracecut.codegen.host.vector_versions import add_versions
 from tracecut.codegen.host.weave import WovenScope, weave
 from tracecut.codegen.runtime.schedule_file import ScopeFile
 from tracecut.codegen.schedule.plan.range_function import Outlined
-from tracecut.ir.llvm.passes.look_ahead import looked_through
+from tracecut.ir.llvm.passes.aside.look_ahead import looked_through
 from tracecut.support.errors import TracecutError
 from tracecut.support.private_folders import private_folder
 from tracecut.support.process.workers import ended_by_itself, phrase, run_hosted, tail_of

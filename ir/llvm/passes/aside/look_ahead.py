@@ -29,9 +29,9 @@ from tracecut.ir.llvm.control_flow import ControlFlow, Loop
 from tracecut.ir.llvm.edit import edit_phis, renamed, sources, with_sources
 from tracecut.ir.llvm.operands import BINARY, CASTS
 
-from .joined.counted_loops import MOST_COPIED
-from .joined.side_by_side import ASIDE, at_place_of
-from .leave_loops import COPIED
+from ..leave_loops import COPIED
+from .counted_loops import MOST_COPIED
+from .side_by_side import ASIDE, at_place_of
 
 AHEAD = f"{COPIED}.ahead"  # how the names of blocks begin that are made in front of such loops
 LEFT = ".left"  # of blocks behind an exit of which it is known that it is not taken, where the order matters

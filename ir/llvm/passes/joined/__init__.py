@@ -1,1 +1,0 @@
-"""Passes that make one loop over all elements of two: one over pieces of them, and one over the elements of a piece."""
