@@ -8,10 +8,10 @@ from functools import cache
 from typing import Any
 
 from tracecut.ir.llvm import Instruction, Module, parse_module
+from tracecut.ir.llvm.passes.allocated.hoist_allocations import hoist_allocations, with_allocator_effects
 from tracecut.ir.llvm.passes.chosen_fields import split_choices
 from tracecut.ir.llvm.passes.flag_reductions import join_flags
 from tracecut.ir.llvm.passes.global_constructors import has_constructors, place_constructors
-from tracecut.ir.llvm.passes.hoist_allocations import hoist_allocations, with_allocator_effects
 from tracecut.ir.llvm.passes.joined.join_pieces import join_pieces
 from tracecut.ir.llvm.passes.joined.join_tiles import join_tiles
 from tracecut.ir.llvm.passes.known_sizes import known_sizes
