@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from tracecut.ir.llvm import Instruction, Module, parse_module
+from tracecut.ir.llvm.passes.allocated.forward_members import forward_members
 from tracecut.ir.llvm.passes.allocated.hoist_allocations import hoist_allocations, with_allocator_effects
 from tracecut.ir.llvm.passes.allocated.keep_allocations import keep_allocations
 from tracecut.ir.llvm.passes.chosen_fields import split_choices
@@ -135,7 +136,7 @@ def canonical(sources: Iterable[str], *, optimised: bool = False, for_regions: b
         split_vectors(read_halves(parsed))
         for function in parsed.functions.values():
             known_sizes(function)
-        keep_allocations(hoist_allocations(parsed))
+        keep_allocations(hoist_allocations(forward_members(parsed)))
         reload_carried(reload_updates(parsed))
     merge_counters(parsed)
     if for_regions:
