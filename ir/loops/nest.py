@@ -119,7 +119,7 @@ class Site:
         loop: id of the innermost loop around it.
         reach: path condition of the access within the body of `loop`.
         private: the loop each of whose iterations has this memory for itself (a local array that is born there).
-        apart: it touches nothing but stack memory that the nest itself has made, which no other object is.
+        apart: it touches nothing but memory that the nest itself has made, which no other object is.
         align: what the compiler promises of the address, in bytes.
     """
 
@@ -170,6 +170,7 @@ class ObstacleKind(StrEnum):
     CLOCK = "clock"
     MEMORY = "memory"
     UNKNOWN = "unknown"
+    TEMPORARY = "temporary"  # memory that an iteration allocates or frees, and that nothing else can reach
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,8 @@ EXITS = {  # how many parts run seldom; where that is said by the last word: fur
     "lists_ended": (0, ["1", "3", "100"]),
     "lattice_streaming": (0, []),
     "levels_from_below": (0, []),
+    "mesh_allocating": (2, ["1", "3", "100"]),
+    "mesh_buffers": (3, ["1", "3", "100"]),
     "mesh_checked": (0, []),
     "mesh_classes": (1, ["other"]),
     "mesh_colour_vectors": (0, []),
@@ -60,6 +62,7 @@ EXITS = {  # how many parts run seldom; where that is said by the last word: fur
     "mesh_stages": (0, []),
     "mesh_temporaries": (0, ["throw"]),
     "mesh_upwind": (0, []),
+    "mesh_walls": (0, ["1", "3", "100"]),
     "nets_spread": (0, []),
     "pagerank_prints": (1, ["1"]),  # characters are widened once
     "pagerank_push": (0, []),
@@ -88,6 +91,8 @@ EXITS = {  # how many parts run seldom; where that is said by the last word: fur
 
 CHANGED = {  # steps in the original order: with other rows than those of the schedule, before scratch space is there
     "rows_growing": 13,
+    "mesh_allocating": 1,
+    "mesh_buffers": 1,
     "mesh_scratch": 1,
 }
 STAYS = {

@@ -60,7 +60,7 @@ def judge(accesses: Accesses, region: int) -> Verdict:
         return Verdict("ordered" if found.ordered else "rejected", f"the loop {found.says}", found.places)
     made_anew = [site.place for site in nest.sites_in(region) if site.apart]
     if made_anew:
-        return Verdict("rejected", "it uses an array of variable length that is made in it", (made_anew[0],))
+        return Verdict("rejected", "it uses an array that is made anew around it, or in it", (made_anew[0],))
     if accesses.evaluation.whole(region) is None:
         return Verdict("rejected", f"the loop {info.why or 'has a trip count that is not known'}", info.evidence)
     operators = {carried.operator for carried in info.carried if carried.operator}

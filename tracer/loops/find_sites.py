@@ -10,6 +10,7 @@ from tracecut.ir.llvm.control_flow import Loop
 from tracecut.ir.llvm.debug_info import Lines
 from tracecut.ir.llvm.demangle import function_name
 from tracecut.ir.llvm.module import GlobalVariable
+from tracecut.ir.llvm.passes.allocated.allocation_uses import ALLOCATE, Use, uses_of
 from tracecut.ir.llvm.stream_output import OUTPUT, of_stream
 from tracecut.ir.llvm.substitute import aligned_to
 from tracecut.ir.loops.expressions import Expr, pointer_roots
@@ -70,6 +71,7 @@ class SiteFinder:
         self.variables = variables
         self.own = own
         self.births: dict[str, int | None] = {}
+        self.temporaries: dict[str, Use | None] = {}
         self.plain_streams = plain_streams
 
     def obstacle(self, kind: ObstacleKind, reason: str, instruction: Instruction) -> Obstacle:
@@ -237,7 +239,8 @@ class SiteFinder:
         if effect.kind in ("io", "clock"):
             obstacles.append(self.obstacle(ObstacleKind(effect.kind), f"a call to {function_name(name)}", call))
         elif effect.kind in ("allocate", "free"):
-            obstacles.append(self.obstacle(ObstacleKind.MEMORY, f"a call to {name}", call))
+            kind = ObstacleKind.TEMPORARY if self._is_temporary(call) else ObstacleKind.MEMORY
+            obstacles.append(self.obstacle(kind, f"a call to {name}", call))
             return []
         if name.startswith("llvm.mem") and call.operands[-1].text == "true":
             obstacles.append(self.obstacle(ObstacleKind.MEMORY, "a volatile access", call))
@@ -287,13 +290,37 @@ class SiteFinder:
         return self.births[name]
 
     def _is_apart(self, pointer: Operand) -> bool:
-        """Whether a pointer lies in stack memory that the root itself makes, on every way to it."""
+        """Whether a pointer lies in memory that the root itself makes and nothing else reaches, on every way to it."""
         invariant = self.scalars.is_invariant
         for source in pointer_sources(self.view, [pointer], invariant):
             made = self.view.definitions.get(source.text)
-            if made is None or invariant(source.text) or made.instruction.op != "alloca":
+            if made is None or invariant(source.text):
+                return False
+            if made.instruction.op != "alloca" and not self._is_temporary(made.instruction):
                 return False
         return True
+
+    def _is_temporary(self, call: Instruction) -> bool:
+        """Whether a call allocates, or frees, memory of the root that nothing reaches but by what the call returned."""
+        if call.op != "call" or call.word not in (*ALLOCATE, "@free"):
+            return False
+        if call.word != "@free":
+            return self._use(call) is not None
+        for source in pointer_sources(self.view, call.operands[:1], self.scalars.is_invariant):
+            made = self.view.definitions.get(source.text)
+            use = None if made is None else self._use(made.instruction)
+            if source.text != "null" and (use is None or call not in use.frees.values()):
+                return False
+        return True
+
+    def _use(self, call: Instruction) -> Use | None:
+        """What the root does with what it allocates; None where somebody may keep the address, or for anything else."""
+        name = str(call.result)
+        if name not in self.temporaries:
+            loop = self.view.innermost(self.view.definitions[name].block)
+            own = call.op == "call" and call.word in ALLOCATE and not self.scalars.is_invariant(name)
+            self.temporaries[name] = uses_of(self.uses.of, loop, name) if own and loop is not None else None
+        return self.temporaries[name]
 
     def _size(self, type: str) -> int:
         try:

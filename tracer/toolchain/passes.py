@@ -8,13 +8,16 @@ from functools import cache
 from typing import Any
 
 from tracecut.ir.llvm import Instruction, Module, parse_module
+from tracecut.ir.llvm.passes.allocated.forward_members import forward_members
+from tracecut.ir.llvm.passes.allocated.hoist_allocations import hoist_allocations, with_allocator_effects
+from tracecut.ir.llvm.passes.allocated.keep_allocations import keep_allocations
+from tracecut.ir.llvm.passes.allocated.reload_pointers import reload_pointers
 from tracecut.ir.llvm.passes.aside.join_pieces import join_pieces
 from tracecut.ir.llvm.passes.aside.join_tiles import join_tiles
 from tracecut.ir.llvm.passes.aside.look_ahead import look_ahead
 from tracecut.ir.llvm.passes.chosen_fields import split_choices
 from tracecut.ir.llvm.passes.flag_reductions import join_flags
 from tracecut.ir.llvm.passes.global_constructors import has_constructors, place_constructors
-from tracecut.ir.llvm.passes.hoist_allocations import hoist_allocations, with_allocator_effects
 from tracecut.ir.llvm.passes.known_sizes import known_sizes
 from tracecut.ir.llvm.passes.leave_loops import leave_loops
 from tracecut.ir.llvm.passes.merge_induction_variables import merge_counters
@@ -138,7 +141,7 @@ def canonical(sources: Iterable[str], *, optimised: bool = False, for_regions: b
         split_vectors(read_halves(parsed))
         for function in parsed.functions.values():
             known_sizes(function)
-        hoist_allocations(parsed)
+        keep_allocations(hoist_allocations(reload_pointers(forward_members(parsed))))
         reload_carried(reload_updates(parsed))
     merge_counters(parsed)
     if for_regions:

@@ -48,7 +48,7 @@ def examine(accesses: Accesses, loop: int, unrolled: Collection[int] = ()) -> Co
     if info.counter_data:
         return Companion(loop, 0, 0, f"uses its counter as data ({info.counter_data[0]})")
     if any(site.apart for site in nest.sites_in(loop)):
-        return Companion(loop, 0, 0, "touches an array of variable length")
+        return Companion(loop, 0, 0, "touches an array that is made in the scope")
     for number in sorted(nest.inside(loop) - {loop}):
         if follows_counter(nest, number, loop):
             return Companion(loop, 0, 0, f"runs an inner loop as far as its counter says ({nest.loops[number].place})")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tracecut.ir.llvm import parse_module
-from tracecut.ir.llvm.passes.hoist_allocations import hoist_allocations
+from tracecut.ir.llvm.passes.allocated.hoist_allocations import hoist_allocations
 from tracecut.ir.llvm.passes.known_sizes import known_sizes
 
 pytestmark = pytest.mark.quick

@@ -16,12 +16,13 @@ from tracecut.tracer.toolchain.passes import canonical, emit_object
 Run = Callable[..., None]
 
 
-def built(source: str, folder: Path, *, for_regions: bool) -> tuple[str, Run]:
+def built(source: str, folder: Path, suffix: str = "c", *, for_regions: bool) -> tuple[str, Run]:
     """(canonical IR, `run`) of a source that defines `run`."""
-    path, target = folder / "run.c", folder / f"{for_regions}.so"
+    path, target = folder / f"run.{suffix}", folder / f"{for_regions}.so"
     path.write_text(source)
     made = str(canonical([to_ir(path, Flags(), folder, canonical=True)], for_regions=for_regions))
-    shared_library([emit_object(made, optimise=True)], Flags(), target)
+    flags = Flags(libraries=("stdc++", "gcc_s")) if suffix == "cpp" else Flags()
+    shared_library([emit_object(made, optimise=True)], flags, target)
     return made, ctypes.CDLL(str(target)).run
 
 
@@ -30,16 +31,19 @@ class BuiltTwice:
 
     Attributes:
         mark: what stands in the IR where the passes for regions found something to do.
+        suffix: of the file that a source lies in.
     """
 
-    def __init__(self, sources: Mapping[str, str], mark: str, folders: pytest.TempPathFactory) -> None:
-        self.sources, self.mark, self.folders = sources, mark, folders
+    def __init__(
+        self, sources: Mapping[str, str], mark: str, folders: pytest.TempPathFactory, suffix: str = "c"
+    ) -> None:
+        self.sources, self.mark, self.folders, self.suffix = sources, mark, folders, suffix
         self.found = cache(self._found)
 
     def _found(self, name: str) -> tuple[bool, tuple[Run, Run]]:
         """(whether they did, as it is and as it is prepared)."""
         folder = self.folders.mktemp(name)
-        plain, expected = built(self.sources[name], folder, for_regions=False)
-        text, run = built(self.sources[name], folder, for_regions=True)
+        plain, expected = built(self.sources[name], folder, self.suffix, for_regions=False)
+        text, run = built(self.sources[name], folder, self.suffix, for_regions=True)
         assert self.mark not in plain
         return self.mark in text, (expected, run)

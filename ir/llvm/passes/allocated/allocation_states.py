@@ -49,7 +49,7 @@ def exit_states(
             name = next(where, None)
             if name is not None and edge not in gone:
                 states[edge] = name
-            elif not _gives_up(flow, loop, edge[1]):
+            elif not gives_up(flow, loop, edge[1]):
                 return None  # what is left behind now could be left behind again and again
     return states
 
@@ -114,7 +114,7 @@ def _dominates(flow: ControlFlow, name: str, block: str) -> bool:
     return home is not None and flow.dominates(home, block)
 
 
-def _gives_up(flow: ControlFlow, loop: Loop, name: str) -> bool:
+def gives_up(flow: ControlFlow, loop: Loop, name: str) -> bool:
     """Whether no path from a block returns, or comes back to the loop: the program ends, or an exception leaves."""
     seen, stack = {name}, [name]
     while stack:

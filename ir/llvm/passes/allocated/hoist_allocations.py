@@ -17,19 +17,27 @@ Where `new` would throw for want of memory the program ends; what C is told by n
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from tracecut.ir.llvm import Block, Function, Instruction, Module
 from tracecut.ir.llvm.control_flow import ControlFlow, Loop
 from tracecut.ir.llvm.edit import at_start, before_end, drop_unreached, edit_phis, rename_sources, sources, with_sources
 
+from ..known_sizes import computed_before
 from .allocation_states import Edge, exit_states
-from .known_sizes import computed_before
+from .allocation_uses import (
+    CXX,
+    CXX_FREE,
+    FREE,
+    NEW,
+    Use,
+    allocates,
+    calls_any,
+    size_of,
+    throwing_functions,
+    users_in,
+    uses_of,
+)
 
-CXX = ("@_Znwm", "@_Znam")
-NEW = (*CXX, "@malloc", "@calloc")
-CXX_FREE = ("@_ZdlPv", "@_ZdlPvm", "@_ZdaPv", "@_ZdaPvm")
-FREE = (*CXX_FREE, "@free")
 EFFECTS = {  # what allocation and freeing change: nothing that the program could read
     **dict.fromkeys(CXX, "memory(inaccessiblemem: readwrite)"),
     **dict.fromkeys(CXX_FREE, "memory(argmem: readwrite, inaccessiblemem: readwrite)"),
@@ -44,7 +52,6 @@ DECLARED = {
 _ALLOCATOR_LINE = re.compile(
     r"^declare [^\n]*(@_Zn[wa]m|@_Zd[la]Pvm?)\([^\n()]*\)(?: local_unnamed_addr)?", re.MULTILINE
 )
-_TOUCHING = ("@llvm.memset.", "@llvm.memcpy.", "@llvm.memmove.", "@llvm.lifetime.", "@llvm.assume")
 
 
 def hoist_allocations(module: Module) -> Module:
@@ -53,14 +60,9 @@ def hoist_allocations(module: Module) -> Module:
     if any(name in own for name in (*NEW, *FREE)):
         return module
     hoisted = 0
-    groups = module.attribute_groups()
-    throwing = {
-        name
-        for name, one in own.items()
-        if "nounwind" not in one.header and not any("nounwind" in groups[group] for group in one.attribute_groups)
-    }
+    throwing = throwing_functions(module)
     for function in own.values():
-        calls = [item for _, item in function.instructions() if _allocates(item)]
+        calls = [item for _, item in function.instructions() if allocates(item)]
         while calls:
             call = calls.pop()
             found = _hoist(function, call, hoisted, throwing if function.name in throwing else set())
@@ -81,10 +83,6 @@ def with_allocator_effects(text: str) -> str:
     return _ALLOCATOR_LINE.sub(lambda found: f"{found[0]} {EFFECTS[found[1]]}", text)
 
 
-def _allocates(item: Instruction) -> bool:
-    return item.op in ("call", "invoke") and item.word in NEW and item.result is not None
-
-
 def _hoist(function: Function, call: Instruction, number: int, throwing: set[str]) -> Instruction | None:
     """Hoist one allocation out of the loop around it; the call in front, None when that may not be.
 
@@ -95,14 +93,12 @@ def _hoist(function: Function, call: Instruction, number: int, throwing: set[str
     loop = max((loop for loop in flow.loops if home.name in loop), key=lambda loop: loop.depth, default=None)
     if loop is None or loop.preheader is None:
         return None
-    if any(
-        item.op == "call" and item.word in throwing for name in loop.blocks for item in flow.blocks[name].instructions
-    ):
+    if calls_any(flow, loop, throwing):
         return None
     chain = computed_before(flow, loop, [operand.text for operand in call.operands])
     if chain is None:
         return None
-    use = _uses(function, loop, str(call.result))
+    use = uses_of(users_in(function), loop, str(call.result))
     if use is None:
         return None
     freed = {name for name in use.frees if name in loop}
@@ -114,66 +110,6 @@ def _hoist(function: Function, call: Instruction, number: int, throwing: set[str
     return _apply(function, flow, loop, home, call, chain, use, states, number)
 
 
-@dataclass(frozen=True)
-class _Use:
-    """What is done with allocated memory: names that are its address or null, and blocks that free it → the calls."""
-
-    names: set[str]
-    frees: dict[str, Instruction]
-
-
-def _uses(function: Function, loop: Loop, name: str) -> _Use | None:
-    """None when somebody may keep the address, or where iterations hand it on."""
-    users: dict[str, list[tuple[Block, Instruction]]] = {}
-    for block, item in function.instructions():
-        for used in set(item.uses):
-            users.setdefault(used, []).append((block, item))
-    names, derived, stack = {name}, {name}, [name]
-    frees: dict[str, Instruction] = {}
-    while stack:
-        pointer = stack.pop()
-        for block, item in users.get(pointer, ()):
-            more = item.op in ("getelementptr", "phi", "select")
-            if item.op == "phi":
-                if block.name == loop.header:
-                    return None
-                if all(value.text in (*names, "null") for value in item.operands):
-                    names.add(str(item.result))
-            elif item.op == "store":
-                if item.operands[0].text == pointer:
-                    return None
-            elif item.op in ("call", "invoke"):
-                if item.word in FREE and item.op == "call":
-                    if pointer not in names or frees.get(block.name, item) is not item:
-                        return None
-                    frees[block.name] = item
-                elif not item.word.startswith(_TOUCHING):
-                    return None
-            elif item.op == "ptrtoint":
-                if not _only_compared(str(item.result), users):
-                    return None
-            elif not more and item.op not in ("load", "icmp"):
-                return None
-            if more and item.result not in derived:
-                derived.add(str(item.result))
-                stack.append(str(item.result))
-    return _Use(names, frees)
-
-
-def _only_compared(number: str, users: dict[str, list[tuple[Block, Instruction]]]) -> bool:
-    """Whether an address as a number is only subtracted from others, or compared with them."""
-    seen, stack = {number}, [number]
-    while stack:
-        for _, item in users.get(stack.pop(), ()):
-            shifted = item.op in ("add", "sub") and item.operands[1].text.lstrip("-").isdigit()
-            if item.op not in ("sub", "icmp", "phi") and not shifted:
-                return False
-            if (shifted or item.op == "phi") and item.result not in seen:
-                seen.add(str(item.result))
-                stack.append(str(item.result))
-    return True
-
-
 def _apply(
     function: Function,
     flow: ControlFlow,
@@ -181,7 +117,7 @@ def _apply(
     home: Block,
     call: Instruction,
     chain: list[Instruction],
-    use: _Use,
+    use: Use,
     states: dict[Edge, bool | str],
     number: int,
 ) -> Instruction:
@@ -195,7 +131,7 @@ def _apply(
     def lines(*texts: str) -> list[Instruction]:
         return [Instruction(text, dict(meta)) for text in texts]
 
-    sized, size = _size(call, number)
+    sized, size = size_of(call, number)
     full, held, got = f"tracecut.full.{number}", f"tracecut.held.{number}", f"%tracecut.got.{number}"
     throws = call.word in CXX  # where C has null, and the program looks at it or not
     place = home.instructions.index(call)
@@ -249,17 +185,3 @@ def _apply(
         function.blocks[where:where] = [Block(held, after), stopped]
     drop_unreached(function)
     return made
-
-
-def _size(call: Instruction, number: int) -> tuple[list[str], str]:
-    """Lines that compute how much is allocated, and the number; of calloc one that nobody has, if it is too large."""
-    texts = [operand.text for operand in call.operands]
-    if call.word != "@calloc":
-        return [], texts[0]
-    both, over, product, size = (f"%tracecut.{word}.{number}" for word in ("both", "over", "product", "size"))
-    return [
-        f"{both} = call {{ i64, i1 }} @llvm.umul.with.overflow.i64(i64 {texts[0]}, i64 {texts[1]})",
-        f"{over} = extractvalue {{ i64, i1 }} {both}, 1",
-        f"{product} = extractvalue {{ i64, i1 }} {both}, 0",
-        f"{size} = select i1 {over}, i64 -1, i64 {product}",
-    ], size

@@ -1,0 +1,121 @@
+"""What is done with memory that is allocated in a loop: who may have its address, and which calls free it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from tracecut.ir.llvm import Function, Instruction, Module
+from tracecut.ir.llvm.control_flow import ControlFlow, Loop
+
+CXX = ("@_Znwm", "@_Znam")
+ALLOCATE = ("@malloc", "@calloc")
+NEW = (*CXX, *ALLOCATE)
+CXX_FREE = ("@_ZdlPv", "@_ZdlPvm", "@_ZdaPv", "@_ZdaPvm")
+FREE = (*CXX_FREE, "@free")
+Users = Callable[[str], Sequence[tuple[str, Instruction]]]  # value → (block, instruction) of all that use it
+_TOUCHING = ("@llvm.memset.", "@llvm.memcpy.", "@llvm.memmove.", "@llvm.lifetime.", "@llvm.assume")
+
+
+def allocates(item: Instruction) -> bool:
+    """Whether an instruction allocates memory that the program may use."""
+    return item.op in ("call", "invoke") and item.word in NEW and item.result is not None
+
+
+def throwing_functions(module: Module) -> set[str]:
+    """Functions of a module that may throw exceptions."""
+    groups = module.attribute_groups()
+    return {
+        name
+        for name, one in module.functions.items()
+        if "nounwind" not in one.header and not any("nounwind" in groups[group] for group in one.attribute_groups)
+    }
+
+
+def calls_any(flow: ControlFlow, loop: Loop, names: Collection[str]) -> bool:
+    """Whether a loop calls one of some functions, other than by `invoke`."""
+    return any(
+        item.op == "call" and item.word in names for name in loop.blocks for item in flow.blocks[name].instructions
+    )
+
+
+@dataclass(frozen=True)
+class Use:
+    """What is done with allocated memory: names that are its address or null, and blocks that free it → the calls."""
+
+    names: set[str]
+    frees: dict[str, Instruction]
+
+
+def users_in(function: Function) -> Users:
+    """Who uses which value of a function."""
+    users: dict[str, list[tuple[str, Instruction]]] = {}
+    for block, item in function.instructions():
+        for used in set(item.uses):
+            users.setdefault(used, []).append((block.name, item))
+    return lambda name: users.get(name, ())
+
+
+def uses_of(users: Users, loop: Loop, name: str, *, shown: bool = False) -> Use | None:
+    """None when somebody may keep the address, or where iterations hand it on. O(users).
+
+    `shown`: it may be stored. Who finds it there may not use it once the memory is freed, nor free it another time.
+    """
+    names, derived, stack = {name}, {name}, [name]
+    frees: dict[str, Instruction] = {}
+    while stack:
+        pointer = stack.pop()
+        for block, item in users(pointer):
+            more = item.op in ("getelementptr", "phi", "select")
+            if item.op == "phi":
+                if block == loop.header:
+                    return None
+                if all(value.text in (*names, "null") for value in item.operands):
+                    names.add(str(item.result))
+            elif item.op == "store":
+                if item.operands[0].text == pointer and not shown:
+                    return None
+            elif item.op in ("call", "invoke"):
+                if item.word in FREE and item.op == "call":
+                    if pointer not in names or frees.get(block, item) is not item:
+                        return None
+                    frees[block] = item
+                elif not item.word.startswith(_TOUCHING):
+                    return None
+            elif item.op == "ptrtoint":
+                if not _only_compared(str(item.result), users):
+                    return None
+            elif not more and item.op not in ("load", "icmp"):
+                return None
+            if more and item.result not in derived:
+                derived.add(str(item.result))
+                stack.append(str(item.result))
+    return Use(names, frees)
+
+
+def _only_compared(number: str, users: Users) -> bool:
+    """Whether an address as a number is only subtracted from others, or compared with them."""
+    seen, stack = {number}, [number]
+    while stack:
+        for _, item in users(stack.pop()):
+            shifted = item.op in ("add", "sub") and item.operands[1].text.lstrip("-").isdigit()
+            if item.op not in ("sub", "icmp", "phi") and not shifted:
+                return False
+            if (shifted or item.op == "phi") and item.result not in seen:
+                seen.add(str(item.result))
+                stack.append(str(item.result))
+    return True
+
+
+def size_of(call: Instruction, number: int) -> tuple[list[str], str]:
+    """Lines that compute how much is allocated, and the number; of calloc one that nobody has, if it is too large."""
+    texts = [operand.text for operand in call.operands]
+    if call.word != "@calloc":
+        return [], texts[0]
+    both, over, product, size = (f"%tracecut.{word}.{number}" for word in ("both", "over", "product", "size"))
+    return [
+        f"{both} = call {{ i64, i1 }} @llvm.umul.with.overflow.i64(i64 {texts[0]}, i64 {texts[1]})",
+        f"{over} = extractvalue {{ i64, i1 }} {both}, 1",
+        f"{product} = extractvalue {{ i64, i1 }} {both}, 0",
+        f"{size} = select i1 {over}, i64 -1, i64 {product}",
+    ], size
