@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from tracecut.codegen.products.spmv import spmv
 from tracecut.codegen.ranks.communicator import Communicator
 from tracecut.codegen.ranks.ranks import Ranks
 from tracecut.codegen.ranks.split import Entries
@@ -15,7 +16,6 @@ from tracecut.codegen.sparse.csr import Csr
 from tracecut.codegen.sparse.estimate import making_seconds, misses_seconds
 from tracecut.codegen.sparse.operator import SparseOperator
 from tracecut.codegen.sparse.row_threads import run_blocks, usable
-from tracecut.codegen.sparse.spmv import spmv
 from tracecut.partition.inputs.on_disk.disk_matrix import DiskMatrix
 from tracecut.support.argument_checks import one_of, whole_number
 from tracecut.support.errors import ArgumentError, ConvergenceError
