@@ -21,7 +21,7 @@ import scipy.io
 import scipy.sparse as sp
 import scipy.sparse.linalg as sl
 from measuring import cpu_seconds, interleaved, wall
-from rows import Row, print_rows, write_rows
+from rows import Row, kept_rows, print_rows, write_rows
 
 import tracecut
 
@@ -212,14 +212,15 @@ FAMILIES: dict[str, Callable[[str, Any, int, int], Iterator[Row]]] = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", type=Path, help="file for the rows")
+    parser.add_argument("--json", type=Path, help="file for the rows; what it has of other families stays")
     parser.add_argument("--scale", type=int, default=16, help="of the R-MAT graph: 16 << SCALE links (default: 16)")
     parser.add_argument("--side", type=int, default=400, help="of the mesh for cg (default: 400)")
     parser.add_argument("--threads", default="1,2", help="comma-separated numbers (default: 1,2)")
     parser.add_argument("--only", default=",".join([*FAMILIES, "cg"]), help="comma-separated families")
     parser.add_argument("--repeat", type=int, default=5, help="timed rounds (default: 5)")
     options = parser.parse_args()
-    names, rows = options.only.split(","), list[Row]()
+    names = options.only.split(",")
+    peers = {name: getattr(optional(name), "__version__", None) for name in ("networkx", "networkit", "igraph")}
     matrix = rmat(options.scale) if set(names) & set(FAMILIES) else None
     for threads in map(int, options.threads.split(",")):
         for name in names:
@@ -228,10 +229,8 @@ def main() -> None:
             else:
                 found = list(FAMILIES[name](f"rmat{options.scale}", matrix, threads, options.repeat))
             print_rows(found)
-            rows += found
-    if options.json is not None:
-        peers = {name: getattr(optional(name), "__version__", None) for name in ("networkx", "networkit", "igraph")}
-        write_rows(options.json, "mining", rows, peers=peers, scale=options.scale, side=options.side)
+            if options.json is not None:
+                write_rows(options.json, "mining", kept_rows(options.json, found), peers=peers)
 
 
 if __name__ == "__main__":

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import statistics
-import sys
 import time
 from collections.abc import Callable
 from functools import partial
@@ -24,8 +24,9 @@ import numpy as np
 import scipy.sparse as sp
 from graphs import DATA, million
 from measuring import cpu_seconds, wall
-from rows import Row, print_rows, write_rows
+from rows import Row, print_rows, read_rows, write_rows
 from spmv_peers import Peer, peers, with_small_indices
+from tracecut.codegen.sparse.costs import known_costs
 from tracecut.codegen.sparse.csr import Csr
 from tracecut.codegen.sparse.orders import degree_order, rcm_order
 from tracecut.partition.inputs.matrix_files import read_matrix
@@ -183,12 +184,13 @@ def _check(operator: Any, matrix: sp.csr_array, x: Any) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Products of sparse matrices with vectors, beside those of others.")
-    parser.add_argument("--json", type=Path, required=True, metavar="FILE", help="where the rows go")
+    parser.add_argument("--json", type=Path, required=True, metavar="FILE", help="for the rows; others in it stay")
     parser.add_argument("--repeat", type=int, default=9, help="timed rounds")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="matrices (default: all)")
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2], metavar="N")
     options = parser.parse_args()
-    found, rows, inputs = peers(), [], {}
+    found, rows = peers(), read_rows(options.json)
+    inputs = json.loads(options.json.read_text())["inputs"] if rows else {}
     for name in options.only or [*GENERATED, *real_names()]:
         matrix = load(name)
         if matrix is None:
@@ -202,14 +204,9 @@ def main() -> None:
             for dtype, threads in product(DTYPES, options.threads):
                 new = measure(name, order, moved.astype(dtype), threads, options.repeat, found)
                 print_rows([row for row in new if row.peer])
-                rows += new
-    meta = {
-        "peers": [peer.name for peer in found],
-        "inputs": inputs,
-        "command": sys.argv[1:],
-        "when": time.strftime("%F"),
-    }
-    write_rows(options.json, "spmv", rows, **meta)
+                rows |= {(row.input, row.order, row.metric): row for row in new}
+        meta = {"peers": [peer.name for peer in found], "inputs": inputs, "costs": known_costs().source}
+        write_rows(options.json, "spmv", list(rows.values()), **meta, when=time.strftime("%F"))
 
 
 if __name__ == "__main__":
