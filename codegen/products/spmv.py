@@ -74,8 +74,8 @@ def spmv(
         A SparseOperator; its `plan` says what was chosen and why.
 
     Raises:
-        ArgumentError: a wrong argument or a damaged matrix. ArtefactError: a damaged file of a plan. ToolchainError:
-        there is no such card; KernelError: it has no room, or fails.
+        ArgumentError: a wrong argument or a damaged matrix. ArtefactError: a damaged file of a plan;
+        FileNotFoundError: none. ToolchainError: there is no such card; KernelError: it has no room, or fails.
     """
     methods = METHODS if device == CPU else CARD_METHODS
     card = None if device == CPU else _card(device)
@@ -95,6 +95,8 @@ def spmv(
     if plan is not None:
         if method != "auto" or order != "auto":
             raise ArgumentError("plan is given, and so is a method or an order: the plan has both")
+        if not isinstance(plan, SpmvPlan | str | os.PathLike):
+            raise ArgumentError(f"plan is a {type(plan).__name__}, a SpmvPlan or the path of one was expected")
         given = plan if isinstance(plan, SpmvPlan) else SpmvPlan.load(plan)
         given.check(matrix)
         if given.device != str(device):

@@ -122,6 +122,18 @@ def test_solvers_scores_and_other_processes() -> None:
     np.testing.assert_array_equal(again @ b, operator @ b)
 
 
+def test_scores_and_systems_through_an_operator_of_a_card() -> None:
+    graph = skewed().to_scipy()
+    graph.data[:] = 1.0
+    operator = tracecut.spmv(graph, device="emulated")
+    wanted = tracecut.pagerank(graph, tol=1e-12)
+    np.testing.assert_allclose(tracecut.pagerank(graph, tol=1e-12, operator=operator).values, wanted.values, rtol=1e-9)
+    matrix = sp.csr_array(5 * sp.eye_array(400) - grid(20, seed=1).to_scipy())
+    b = np.random.default_rng(1).random(400)
+    found = tracecut.cg(tracecut.spmv(matrix, device="emulated"), b, rtol=1e-10)
+    np.testing.assert_allclose(matrix @ found.values, b, rtol=1e-7)
+
+
 def test_two_threads_call_one_operator() -> None:
     matrix = skewed().to_scipy()
     operator = tracecut.spmv(matrix, device="emulated")
