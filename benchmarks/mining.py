@@ -11,6 +11,10 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
+import statistics
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -201,12 +205,42 @@ def read_rows(name: str, matrix: Any, threads: int, repeat: int) -> Iterator[Row
             yield from compared(name, f"read {field}, CPU time", 1, calls, repeat)
 
 
+def memory_rows(name: str, matrix: Any, threads: int, repeat: int) -> Iterator[Row]:
+    """Processes that read a file and rank its nodes, with their links on disk and in memory: wall-clock time, peaks."""
+    if threads != 1:
+        return  # both take what the process may use
+    bound = 512  # MiB; the libraries of Python come to it
+    calls = {f"--memory {bound}M": ["--memory", f"{bound}M"], "in memory": list[str]()}
+    seconds: dict[str, list[float]] = {call: [] for call in calls}
+    peaks: dict[str, list[float]] = {call: [] for call in calls}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.mtx"
+        scipy.io.mmwrite(path, matrix, field="pattern")
+        for turn in range(repeat + 1):  # the first one may compile kernels
+            for call, words in calls.items():
+                command = [sys.executable, "-m", "tracecut", "pagerank", str(path), "-o", f"{folder}/a.npy", *words]
+                start = wall()
+                child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+                _, status, used = os.wait4(child.pid, 0)
+                child.returncode = os.waitstatus_to_exitcode(status)
+                if child.returncode:
+                    raise SystemExit(f"{' '.join(command)} failed")
+                if turn:
+                    seconds[call].append(wall() - start)
+                    peaks[call].append(used.ru_maxrss / 1024)
+    (own, other), note = calls, f"{matrix.nnz} links, file of Matrix Market"
+    for what, found in (("s", seconds), ("MiB at most", peaks)):
+        values = [statistics.median(found[call]) for call in (own, other)]
+        yield Row(name, "natural", f"pagerank of a file, {own}: {what}", values[0], other, values[1], note)
+
+
 FAMILIES: dict[str, Callable[[str, Any, int, int], Iterator[Row]]] = {
     "pagerank": pagerank_rows,
     "networkx": networkx_rows,
     "hits": hits_rows,
     "rwr": rwr_rows,
     "read": read_rows,
+    "memory": memory_rows,
 }
 
 
