@@ -30,7 +30,8 @@ class SpmvPlan:
         order: `"natural"`, `"rcm"`, `"degree"` or `"spac"`.
         bytes: of the form and the order, which a product reads beside its vectors.
         inspect_seconds: what deciding and converting took.
-        break_even: calls after which that is paid back against plain compressed rows, by the model; None: never.
+        break_even: calls after which that is paid back against plain compressed rows, by the model; None: never, or on
+            a card.
         reason: why this form and this order.
         candidates: what else was considered, with the model's predictions.
         costs: where the costs come from that the model reckoned with.
@@ -82,9 +83,10 @@ class SpmvPlan:
     def explain(self) -> str:
         """The decision in words, and a line for each candidate."""
         pays = "it is never paid back" if self.break_even is None else f"paid back after {self.break_even} calls"
+        after = f", {pays}" if self.device == CPU else ""
         lines = [
             f"{self.format}, {self.order} order: {self.reason}",
-            f"{self.bytes:,} bytes; inspection took {self.inspect_seconds * 1e3:.3g} ms, {pays}",
+            f"{self.bytes:,} bytes; inspection took {self.inspect_seconds * 1e3:.3g} ms{after}",
             f"costs: {self.costs}",
         ]
         for one in self.candidates:

@@ -168,6 +168,7 @@ def test_auto_follows_what_is_predicted(monkeypatch: pytest.MonkeyPatch) -> None
         plan = tracecut.spmv(matrix, device="emulated").plan
         assert (plan.format, plan.order) == (format, order)
         assert "5 µs" in plan.reason
+    assert "paid back" not in tracecut.spmv(matrix, device="emulated").plan.explain()
     assert "budget" in tracecut.spmv(matrix, device="emulated", budget=0).plan.reason
 
 
