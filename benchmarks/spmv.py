@@ -4,7 +4,8 @@
 
 Metrics are `auto DTYPE Nt: WHAT` with vectors kept in the operator's own order, `… +permute: WHAT` with vectors
 moved in each call; `us` has the fastest peer of the same matrix in the same order beside it, and each peer has a row of
-its own. One thread: medians of CPU time; more: of wall-clock time.
+its own. `auto` reckons with moving vectors. Where a matrix is numbered at random, `rcm DTYPE Nt: us` and `degree …` are
+products in those orders with vectors kept there. One thread: medians of CPU time; more: of wall-clock time.
 """
 
 from __future__ import annotations
@@ -135,6 +136,11 @@ def measure(name: str, order: str, matrix: sp.csr_array, threads: int, repeat: i
         "stream": matrix.data.max,  # by one thread, unlike a BLAS whose idle threads would be charged to the next call
         "kept": partial(operator.permuted.times, operator.to_permuted(x), out=y),
     }
+    square = matrix.shape[0] == matrix.shape[1]
+    asked = [kind for kind in ("rcm", "degree") if order == "random" and square]
+    for kind in asked:
+        other = tracecut.spmv(matrix, order=kind, threads=threads)
+        calls[kind] = partial(other.permuted.times, other.to_permuted(x), out=y)
     _check(operator, matrix, x)
     clock = cpu_seconds if threads == 1 else wall
     times = in_turn(calls, repeat, clock)
@@ -150,6 +156,7 @@ def measure(name: str, order: str, matrix: sp.csr_array, threads: int, repeat: i
         (f"{prefix}: gbs", 1e-9 * volume / times["kept"], "read", 1e-9 * matrix.data.nbytes / times["stream"]),
         (f"{prefix}: bytes_per_nnz", volume / matrix.nnz, "", None),
         (f"{prefix} inspect: ns_per_nnz", 1e9 * inspect / matrix.nnz, *_inspector(making, matrix.nnz)),
+        *((f"{kind} {dtype} {threads}t: us", 1e6 * times[kind], best, 1e6 * times[best]) for kind in asked),
         *((f"{peer} {dtype} {threads}t: us", 1e6 * times[peer], "", None) for peer in others),
     ]
     return [Row(name, order, *row, note) for row in rows]
