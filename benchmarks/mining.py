@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import os
 import statistics
 import subprocess
 import sys
@@ -205,6 +204,12 @@ def read_rows(name: str, matrix: Any, threads: int, repeat: int) -> Iterator[Row
             yield from compared(name, f"read {field}, CPU time", 1, calls, repeat)
 
 
+# Of a process between, which is small: a child counts as its own what its parent had when it began.
+PEAK = """import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"""
+
+
 def memory_rows(name: str, matrix: Any, threads: int, repeat: int) -> Iterator[Row]:
     """Processes that read a file and rank its nodes, with their links on disk and in memory: wall-clock time, peaks."""
     if threads != 1:
@@ -220,14 +225,12 @@ def memory_rows(name: str, matrix: Any, threads: int, repeat: int) -> Iterator[R
             for call, words in calls.items():
                 command = [sys.executable, "-m", "tracecut", "pagerank", str(path), "-o", f"{folder}/a.npy", *words]
                 start = wall()
-                child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-                _, status, used = os.wait4(child.pid, 0)
-                child.returncode = os.waitstatus_to_exitcode(status)
-                if child.returncode:
-                    raise SystemExit(f"{' '.join(command)} failed")
+                said = subprocess.run(
+                    [sys.executable, "-c", PEAK, *command], check=True, capture_output=True, text=True
+                )
                 if turn:
                     seconds[call].append(wall() - start)
-                    peaks[call].append(used.ru_maxrss / 1024)
+                    peaks[call].append(int(said.stdout) / 1024)
     (own, other), note = calls, f"{matrix.nnz} links, file of Matrix Market"
     for what, found in (("s", seconds), ("MiB at most", peaks)):
         values = [statistics.median(found[call]) for call in (own, other)]
