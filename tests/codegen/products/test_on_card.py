@@ -27,8 +27,8 @@ from tracecut.support.errors import ArgumentError, ToolchainError
 
 import tracecut
 
-from .matrices import dense, matrices, whole_numbers
-from .test_orders import grid, skewed
+from ..sparse.matrices import dense, matrices, whole_numbers
+from ..sparse.test_orders import grid, skewed
 
 pytestmark = pytest.mark.quick
 SCALES = st.sampled_from([(1, 0), (2, 0), (1, 1), (-2, 3)])
