@@ -11,6 +11,9 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import statistics
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,7 +24,7 @@ import scipy.io
 import scipy.sparse as sp
 import scipy.sparse.linalg as sl
 from measuring import cpu_seconds, interleaved, wall
-from rows import Row, print_rows, write_rows
+from rows import Row, kept_rows, print_rows, write_rows
 
 import tracecut
 
@@ -201,25 +204,60 @@ def read_rows(name: str, matrix: Any, threads: int, repeat: int) -> Iterator[Row
             yield from compared(name, f"read {field}, CPU time", 1, calls, repeat)
 
 
+# Of a process between, which is small: a child counts as its own what its parent had when it began.
+PEAK = """import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"""
+
+
+def memory_rows(name: str, matrix: Any, threads: int, repeat: int) -> Iterator[Row]:
+    """Processes that read a file and rank its nodes, with their links on disk and in memory: wall-clock time, peaks."""
+    if threads != 1:
+        return  # both take what the process may use
+    bound = 512  # MiB; the libraries of Python come to it
+    calls = {f"--memory {bound}M": ["--memory", f"{bound}M"], "in memory": list[str]()}
+    seconds: dict[str, list[float]] = {call: [] for call in calls}
+    peaks: dict[str, list[float]] = {call: [] for call in calls}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.mtx"
+        scipy.io.mmwrite(path, matrix, field="pattern")
+        for turn in range(repeat + 1):  # the first one may compile kernels
+            for call, words in calls.items():
+                command = [sys.executable, "-m", "tracecut", "pagerank", str(path), "-o", f"{folder}/a.npy", *words]
+                start = wall()
+                said = subprocess.run(
+                    [sys.executable, "-c", PEAK, *command], check=True, capture_output=True, text=True
+                )
+                if turn:
+                    seconds[call].append(wall() - start)
+                    peaks[call].append(int(said.stdout) / 1024)
+    (own, other), note = calls, f"{matrix.nnz} links, file of Matrix Market"
+    for what, found in (("s", seconds), ("MiB at most", peaks)):
+        values = [statistics.median(found[call]) for call in (own, other)]
+        yield Row(name, "natural", f"pagerank of a file, {own}: {what}", values[0], other, values[1], note)
+
+
 FAMILIES: dict[str, Callable[[str, Any, int, int], Iterator[Row]]] = {
     "pagerank": pagerank_rows,
     "networkx": networkx_rows,
     "hits": hits_rows,
     "rwr": rwr_rows,
     "read": read_rows,
+    "memory": memory_rows,
 }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", type=Path, help="file for the rows")
+    parser.add_argument("--json", type=Path, help="file for the rows; what it has of other families stays")
     parser.add_argument("--scale", type=int, default=16, help="of the R-MAT graph: 16 << SCALE links (default: 16)")
     parser.add_argument("--side", type=int, default=400, help="of the mesh for cg (default: 400)")
     parser.add_argument("--threads", default="1,2", help="comma-separated numbers (default: 1,2)")
     parser.add_argument("--only", default=",".join([*FAMILIES, "cg"]), help="comma-separated families")
     parser.add_argument("--repeat", type=int, default=5, help="timed rounds (default: 5)")
     options = parser.parse_args()
-    names, rows = options.only.split(","), list[Row]()
+    names = options.only.split(",")
+    peers = {name: getattr(optional(name), "__version__", None) for name in ("networkx", "networkit", "igraph")}
     matrix = rmat(options.scale) if set(names) & set(FAMILIES) else None
     for threads in map(int, options.threads.split(",")):
         for name in names:
@@ -228,10 +266,8 @@ def main() -> None:
             else:
                 found = list(FAMILIES[name](f"rmat{options.scale}", matrix, threads, options.repeat))
             print_rows(found)
-            rows += found
-    if options.json is not None:
-        peers = {name: getattr(optional(name), "__version__", None) for name in ("networkx", "networkit", "igraph")}
-        write_rows(options.json, "mining", rows, peers=peers, scale=options.scale, side=options.side)
+            if options.json is not None:
+                write_rows(options.json, "mining", kept_rows(options.json, found), peers=peers)
 
 
 if __name__ == "__main__":

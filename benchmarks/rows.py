@@ -48,13 +48,18 @@ def write_rows(path: Path, name: str, rows: list[Row], **meta: Any) -> None:
 
 def read_rows(path: Path | None) -> dict[tuple[str, str, str], Row]:
     """The rows of a results file by input, order and metric; none where there is no file."""
-    if path is None or not path.is_file():
-        return {}
-    names = [field.name for field in fields(Row)]
-    found = [
-        Row(**{name: item[name] for name in names if name in item}) for item in json.loads(path.read_text())["rows"]
-    ]
-    return {(row.input, row.order, row.metric): row for row in found}
+    return {(row.input, row.order, row.metric): row for row in kept_rows(path)}
+
+
+def kept_rows(path: Path | None, new: list[Row] | None = None) -> list[Row]:
+    """The rows of a results file, none where there is no file; new ones take the place of those with the same peer."""
+    old: list[Row] = []
+    if path is not None and path.is_file():
+        names = [field.name for field in fields(Row)]
+        items = json.loads(path.read_text())["rows"]
+        old = [Row(**{name: item[name] for name in names if name in item}) for item in items]
+    found = {(row.input, row.order, row.metric, row.peer): row for row in [*old, *(new or [])]}
+    return list(found.values())
 
 
 def _plain(row: Row) -> dict[str, Any]:

@@ -4,15 +4,16 @@
 
 Metrics are `auto DTYPE Nt: WHAT` with vectors kept in the operator's own order, `… +permute: WHAT` with vectors
 moved in each call; `us` has the fastest peer of the same matrix in the same order beside it, and each peer has a row of
-its own. One thread: medians of CPU time; more: of wall-clock time.
+its own. `auto` reckons with moving vectors. Where a matrix is numbered at random, `rcm DTYPE Nt: us` and `degree …` are
+products in those orders with vectors kept there. One thread: medians of CPU time; more: of wall-clock time.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import statistics
-import sys
 import time
 from collections.abc import Callable
 from functools import partial
@@ -24,8 +25,9 @@ import numpy as np
 import scipy.sparse as sp
 from graphs import DATA, million
 from measuring import cpu_seconds, wall
-from rows import Row, print_rows, write_rows
+from rows import Row, print_rows, read_rows, write_rows
 from spmv_peers import Peer, peers, with_small_indices
+from tracecut.codegen.sparse.costs import known_costs
 from tracecut.codegen.sparse.csr import Csr
 from tracecut.codegen.sparse.orders import degree_order, rcm_order
 from tracecut.partition.inputs.matrix_files import read_matrix
@@ -134,6 +136,11 @@ def measure(name: str, order: str, matrix: sp.csr_array, threads: int, repeat: i
         "stream": matrix.data.max,  # by one thread, unlike a BLAS whose idle threads would be charged to the next call
         "kept": partial(operator.permuted.times, operator.to_permuted(x), out=y),
     }
+    square = matrix.shape[0] == matrix.shape[1]
+    asked = [kind for kind in ("rcm", "degree") if order == "random" and square]
+    for kind in asked:
+        other = tracecut.spmv(matrix, order=kind, threads=threads)
+        calls[kind] = partial(other.permuted.times, other.to_permuted(x), out=y)
     _check(operator, matrix, x)
     clock = cpu_seconds if threads == 1 else wall
     times = in_turn(calls, repeat, clock)
@@ -149,6 +156,7 @@ def measure(name: str, order: str, matrix: sp.csr_array, threads: int, repeat: i
         (f"{prefix}: gbs", 1e-9 * volume / times["kept"], "read", 1e-9 * matrix.data.nbytes / times["stream"]),
         (f"{prefix}: bytes_per_nnz", volume / matrix.nnz, "", None),
         (f"{prefix} inspect: ns_per_nnz", 1e9 * inspect / matrix.nnz, *_inspector(making, matrix.nnz)),
+        *((f"{kind} {dtype} {threads}t: us", 1e6 * times[kind], best, 1e6 * times[best]) for kind in asked),
         *((f"{peer} {dtype} {threads}t: us", 1e6 * times[peer], "", None) for peer in others),
     ]
     return [Row(name, order, *row, note) for row in rows]
@@ -183,12 +191,13 @@ def _check(operator: Any, matrix: sp.csr_array, x: Any) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Products of sparse matrices with vectors, beside those of others.")
-    parser.add_argument("--json", type=Path, required=True, metavar="FILE", help="where the rows go")
+    parser.add_argument("--json", type=Path, required=True, metavar="FILE", help="for the rows; others in it stay")
     parser.add_argument("--repeat", type=int, default=9, help="timed rounds")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="matrices (default: all)")
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2], metavar="N")
     options = parser.parse_args()
-    found, rows, inputs = peers(), [], {}
+    found, rows = peers(), read_rows(options.json)
+    inputs = json.loads(options.json.read_text())["inputs"] if rows else {}
     for name in options.only or [*GENERATED, *real_names()]:
         matrix = load(name)
         if matrix is None:
@@ -202,14 +211,9 @@ def main() -> None:
             for dtype, threads in product(DTYPES, options.threads):
                 new = measure(name, order, moved.astype(dtype), threads, options.repeat, found)
                 print_rows([row for row in new if row.peer])
-                rows += new
-    meta = {
-        "peers": [peer.name for peer in found],
-        "inputs": inputs,
-        "command": sys.argv[1:],
-        "when": time.strftime("%F"),
-    }
-    write_rows(options.json, "spmv", rows, **meta)
+                rows |= {(row.input, row.order, row.metric): row for row in new}
+        meta = {"peers": [peer.name for peer in found], "inputs": inputs, "costs": known_costs().source}
+        write_rows(options.json, "spmv", list(rows.values()), **meta, when=time.strftime("%F"))
 
 
 if __name__ == "__main__":

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 import time
 from pathlib import Path
 
-from rows import Row, print_rows, write_rows
+from rows import Row, kept_rows, print_rows, write_rows
 from spmv import DTYPES, load
 from tracecut.codegen.sparse.compare import measure_forms
 from tracecut.codegen.sparse.costs import known_costs
@@ -51,24 +50,23 @@ def rows_of(name: str, dtype: str, repeat: int) -> list[Row]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="The choice of spmv beside exhaustive search.")
-    parser.add_argument("--json", type=Path, required=True, metavar="FILE", help="where the rows go")
+    parser.add_argument(
+        "--json", type=Path, required=True, metavar="FILE", help="for the rows; those of other matrices stay"
+    )
     parser.add_argument("--repeat", type=int, default=15, help="timed rounds")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="matrices (default: fifteen)")
     options = parser.parse_args()
-    rows: list[Row] = []
+    rows = kept_rows(options.json)
     for name in options.only or NAMES:
-        for dtype in DTYPES:
-            new = rows_of(name, dtype, options.repeat)
-            print_rows(new[-1:])
-            rows += new
+        new = [row for dtype in DTYPES for row in rows_of(name, dtype, options.repeat)]
+        print_rows([row for row in new if row.metric.startswith("chosen")])
+        rows = [*(row for row in rows if row.input != name), *new]
+        write_rows(options.json, "spmv_tuning", rows, costs=known_costs().source, when=time.strftime("%F"))
     lost = [row.value / row.peer_value for row in rows if row.metric.startswith("chosen") and row.peer_value]
     off = [row.peer_value / row.value for row in rows if row.peer == "predicted" and row.peer_value]
     near = sum(1 / NEAR < each < NEAR for each in off) / len(off)
     mean = math.exp(sum(map(math.log, lost)) / len(lost))
     print(f"chosen: {mean:.3f} of the best (geometric mean), at most {max(lost):.3f}; {near:.0%} predicted within 20 %")
-    write_rows(
-        options.json, "spmv_tuning", rows, costs=known_costs().source, command=sys.argv[1:], when=time.strftime("%F")
-    )
 
 
 if __name__ == "__main__":

@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from tracecut.codegen.mining.pagerank import pagerank
     from tracecut.codegen.mining.records import Scores, Solution
     from tracecut.codegen.mining.rwr import rwr
+    from tracecut.codegen.products.spmv import spmv
     from tracecut.codegen.ranks.ranks import Ranks
     from tracecut.codegen.sparse.operator import SparseOperator
     from tracecut.codegen.sparse.plan import SpmvPlan
-    from tracecut.codegen.sparse.spmv import spmv
     from tracecut.ir.dependence_graph import DependenceGraph
     from tracecut.ir.machine.machine import Machine
     from tracecut.ir.placement import Placement
@@ -133,7 +133,7 @@ _HOMES = {
     "graph_totals": "api.dependence_graph",
     "loop_summaries": "api.loop_summaries",
     "methods": "partition",
-    "spmv": "codegen.sparse.spmv",
+    "spmv": "codegen.products.spmv",
     "optimize": "api.optimize",
     "target_sizes": "partition.balance.target_sizes",
     "trace": "api.trace",

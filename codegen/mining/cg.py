@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from tracecut.codegen.products.spmv import spmv
 from tracecut.codegen.ranks.communicator import Communicator
 from tracecut.codegen.ranks.ranks import Ranks
 from tracecut.codegen.ranks.split import Entries
@@ -15,13 +16,13 @@ from tracecut.codegen.sparse.csr import Csr
 from tracecut.codegen.sparse.estimate import making_seconds, misses_seconds
 from tracecut.codegen.sparse.operator import SparseOperator
 from tracecut.codegen.sparse.row_threads import run_blocks, usable
-from tracecut.codegen.sparse.spmv import spmv
 from tracecut.partition.inputs.on_disk.disk_matrix import DiskMatrix
-from tracecut.support.argument_checks import one_of, whole_number
+from tracecut.support.argument_checks import whole_number
 from tracecut.support.errors import ArgumentError, ConvergenceError
 
 from .cg_steps import advance_step, dot_step, turn_step
 from .in_links import BLOCKS, unsigned
+from .iterations import check_device
 from .on_disk.gathered_file import GatheredFile
 from .on_ranks import Problem, hold
 from .records import Solution, unless_converged
@@ -70,7 +71,7 @@ def cg(
     """
     if isinstance(device, Ranks):
         return device.run(lambda comm: _rank_solution(comm, device, (A, b, x0), (rtol, atol, maxiter), (M, callback)))
-    one_of("device", device, ("cpu",))
+    check_device(device)
     matrix, right, start, tolerances, most = _checked(A, b, x0, rtol, atol, maxiter)
     other = None if M is None else _operand("M", M, right.size)
     if callback is not None and not callable(callback):

@@ -46,11 +46,20 @@ class Bounds:
 def check_bounds(tol: float, norm: str, max_iter: int, device: str | Ranks, threads: int | None) -> Bounds:
     """Raises ArgumentError naming the argument, what it is and what was expected."""
     if not isinstance(device, Ranks):
-        one_of("device", device, ("cpu",))
+        check_device(device)
     return Bounds(
         positive("tol", tol), NORMS[one_of("norm", norm, tuple(NORMS))], whole_number("max_iter", max_iter, 1),
         usable(threads),
     )  # fmt: skip
+
+
+def check_device(device: object) -> None:
+    """Raises ArgumentError unless the steps run on this machine's CPUs."""
+    if device != "cpu":
+        raise ArgumentError(
+            f"device is {device!r}, 'cpu' or tracecut.Ranks(…) was expected",
+            hint="tracecut.spmv(A, device=…) makes an operator whose products run on a card.",
+        )
 
 
 def positive(name: str, value: float) -> float:

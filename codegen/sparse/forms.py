@@ -18,6 +18,7 @@ from .tiled import Tiled
 
 _U32 = np.dtype(np.uint32)
 FORMATS = ("csr", "csr-vector", "sliced", "tiled")
+CARD_FORMATS = ("csr-vector", "tile-composite")  # on a card, or on the emulated one
 NARROW = ("sliced", "tiled")  # have 32-bit places
 
 
@@ -33,6 +34,9 @@ class Form(Protocol):
 
     def transposed_times(self, x: Array, y: Array, scale: Array, count: int) -> None:
         """y = α Aᵀ x + β y."""
+
+    def with_values(self, matrix: Csr, order: Words | None = None, numbers: Words | None = None) -> Form:
+        """The same form of a matrix of the same structure: row i is its row order[i], column j becomes numbers[j]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +76,9 @@ class CsrForm:
         call = native("csr_transposed_times", "nnppppppn", a.values.dtype, a.columns.dtype)
         call(*a.shape, *addresses(a.offsets, a.columns, a.values, x, y, scale), count)
 
+    def with_values(self, matrix: Csr, order: Words | None = None, numbers: Words | None = None) -> CsrForm:
+        return CsrForm(in_order(matrix, order, numbers), self.vector)
+
 
 def make_form(matrix: Csr, name: str, order: MatrixOrder, shape: SlicedShape | None = None) -> Form:
     """The form of that name of `FORMATS`, of a matrix in an order. O(rows + entries); nothing for CSR as it is."""
@@ -80,18 +87,15 @@ def make_form(matrix: Csr, name: str, order: MatrixOrder, shape: SlicedShape | N
         return Sliced.of(matrix, order.rows, numbers, shape=shape)
     if name == "tiled":
         return Tiled.of(matrix, order.rows, numbers)
-    if order.rows is not None or numbers is not None:
-        which = np.arange(matrix.shape[0], dtype=np.uint32) if order.rows is None else order.rows
-        matrix = permuted_rows(matrix, which, numbers)
-    return CsrForm(matrix, name == "csr-vector")
+    return CsrForm(in_order(matrix, order.rows, numbers), name == "csr-vector")
 
 
-def remade_form(form: Form, matrix: Csr, order: MatrixOrder) -> Form:
-    """The form with the values of a matrix of the same structure. O(entries)."""
-    if isinstance(form, Sliced | Tiled):
-        return form.with_values(matrix, order.rows, order.numbers)
-    assert isinstance(form, CsrForm)
-    return make_form(matrix, "csr-vector" if form.vector else "csr", order)
+def in_order(matrix: Csr, order: Words | None, numbers: Words | None) -> Csr:
+    """The matrix with its rows in an order, and its columns renumbered. O(rows + entries); nothing without both."""
+    if order is None and numbers is None:
+        return matrix
+    which = np.arange(matrix.shape[0], dtype=np.uint32) if order is None else order
+    return permuted_rows(matrix, which, numbers)
 
 
 def take(order: Words, x: Array, out: Array, count: int) -> None:

@@ -16,7 +16,7 @@ from tracecut.support.errors import ArgumentError
 
 from .csr import Array, Csr
 from .csr_kernels import Product
-from .forms import Form, make_form, remade_form, take
+from .forms import Form, make_form, take
 from .orders import MatrixOrder, Words, inverse_order
 from .plan import SpmvPlan
 
@@ -155,8 +155,9 @@ class SparseOperator(_Products):
         with self._lock:
             self._matrix = self._matrix.with_values(np.ascontiguousarray(values, dtype))
             held = self._prepared
-            form = remade_form(held.form, self._matrix, held.places)
-            self._prepared = Prepared(form, held.places, held.plan)
+            places = held.places
+            form = held.form.with_values(self._matrix, places.rows, places.numbers)
+            self._prepared = Prepared(form, places, held.plan)
 
     def wait(self) -> None:
         """Return when the form that is made in the background is in use. Raises what went wrong there."""

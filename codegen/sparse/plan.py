@@ -14,10 +14,11 @@ from tracecut.support.files import held, read_arrays, write_arrays
 
 from .csr import Csr
 from .estimate import Estimate
-from .forms import FORMATS
+from .forms import CARD_FORMATS, FORMATS
 from .orders import ORDERS, MatrixOrder, Words, structure_key
 
 _NONE = np.zeros(0, np.uint32)
+CPU = "cpu"
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,16 +26,18 @@ class SpmvPlan:
     """The form and the order of a sparse operator.
 
     Attributes:
-        format: `"csr"`, `"csr-vector"`, `"sliced"` or `"tiled"`.
+        format: `"csr"`, `"csr-vector"`, `"sliced"` or `"tiled"`; on a card `"csr-vector"` or `"tile-composite"`.
         order: `"natural"`, `"rcm"`, `"degree"` or `"spac"`.
         bytes: of the form and the order, which a product reads beside its vectors.
         inspect_seconds: what deciding and converting took.
-        break_even: calls after which that is paid back against plain compressed rows, by the model; None: never.
+        break_even: calls after which that is paid back against plain compressed rows, by the model; None: never, or on
+            a card.
         reason: why this form and this order.
         candidates: what else was considered, with the model's predictions.
         costs: where the costs come from that the model reckoned with.
         shape, entries, dtype, key: of the matrix; `key` stands for where its entries are.
         places: the new places of rows and columns.
+        device: `"cpu"`, `"emulated"`, or the number of a card.
     """
 
     format: str
@@ -50,10 +53,12 @@ class SpmvPlan:
     dtype: str
     key: int
     places: MatrixOrder = field(repr=False)
+    device: str = CPU
 
     def verify(self) -> None:
         """Raises ArgumentError unless the names are known and the places are permutations of rows and columns."""
-        if self.format not in FORMATS or self.order not in ORDERS:
+        known = FORMATS if self.device == CPU else CARD_FORMATS
+        if self.format not in known or self.order not in ORDERS:
             raise ArgumentError(f"the plan has the format {self.format!r} in the order {self.order!r}")
         for name, size in (("rows", self.shape[0]), ("columns", self.shape[1])):
             order = getattr(self.places, name)
@@ -78,9 +83,10 @@ class SpmvPlan:
     def explain(self) -> str:
         """The decision in words, and a line for each candidate."""
         pays = "it is never paid back" if self.break_even is None else f"paid back after {self.break_even} calls"
+        after = f", {pays}" if self.device == CPU else ""
         lines = [
             f"{self.format}, {self.order} order: {self.reason}",
-            f"{self.bytes:,} bytes; inspection took {self.inspect_seconds * 1e3:.3g} ms, {pays}",
+            f"{self.bytes:,} bytes; inspection took {self.inspect_seconds * 1e3:.3g} ms{after}",
             f"costs: {self.costs}",
         ]
         for one in self.candidates:
@@ -112,7 +118,10 @@ class SpmvPlan:
         return found
 
 
-_META = ("order", "bytes", "inspect_seconds", "break_even", "reason", "costs", "shape", "entries", "dtype", "key")
+_META = (
+    *("order", "bytes", "inspect_seconds", "break_even", "reason", "costs", "shape", "entries", "dtype", "key"),
+    "device",
+)
 
 
 def _fields(meta: dict[str, Any]) -> dict[str, Any]:
@@ -120,6 +129,7 @@ def _fields(meta: dict[str, Any]) -> dict[str, Any]:
     return {
         "format": str(meta["form"]),
         **{name: str(meta[name]) for name in ("order", "reason", "costs", "dtype")},
+        "device": str(meta.get("device", CPU)),  # plans of older versions have none
         **{name: int(meta[name]) for name in ("bytes", "entries", "key")},
         "inspect_seconds": float(meta["inspect_seconds"]),
         "break_even": None if even is None else int(even),

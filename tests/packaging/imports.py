@@ -51,7 +51,7 @@ ROOMS = {
         "gpu": {"schedule"},
         "ptx": {"schedule", "host", "gpu"},
         "ranks": {"sparse"},
-        "mining": {"sparse", "ranks"},
+        "mining": {"sparse", "ranks", "products"},
         "emulation": {"ptx"},
         "cuda": {"ptx"},
         "devices": {"emulation"},
@@ -59,6 +59,7 @@ ROOMS = {
         "offload": {"schedule", "host", "runtime", "gpu", "ptx", "devices", "kernels"},
         "tuning": {"schedule", "host", "ptx", "runtime", "devices", "kernels", "offload"},
         "sparse": set(),
+        "products": {"sparse", "ptx", "devices"},
     },
     "tracecut": {
         "report": set(),

@@ -36,9 +36,9 @@ def run_spmv(words: list[str]) -> int:
     if options.dtype is not None and options.dtype not in DTYPES:
         raise UsageError(f"--dtype {options.dtype}: {' or '.join(DTYPES)} expected")
     begin_work()
+    from tracecut.codegen.products.spmv import spmv
     from tracecut.codegen.sparse.compare import measure_forms
     from tracecut.codegen.sparse.csr import Csr
-    from tracecut.codegen.sparse.spmv import spmv
     from tracecut.partition.inputs.matrix_files import read_matrix
 
     matrix = Csr.of(read_matrix(options.file), options.dtype)

@@ -23,21 +23,29 @@ DESCRIPTION = (
 )
 
 
+SIZES = {"float32": 4, "float64": 8}
+
+
 def run_tune(words: list[str]) -> int:
     """The command. Returns the exit status.
 
     Raises UsageError; OutputError where the table cannot be kept.
     """
-    usage = "tracecut tune [--device D] [--fresh] [--json]"
+    usage = "tracecut tune [--device D] [--dtype T] [--fresh] [--json]"
     parser = Parser(prog="tracecut tune", usage=usage, description=DESCRIPTION)
     parser.add_argument(
         "--device", metavar="D", default="cpu", help="cpu (default), or a GPU whose table its memory model makes: h200"
+    )
+    parser.add_argument(
+        "--dtype", metavar="T", help="of a GPU's table: float32 (default) or float64; the CPU's has both"
     )
     parser.add_argument("--fresh", action="store_true", help="measure even if there is a table of this machine")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(words)
     if options.device != "cpu":
-        return _tune_gpu(options.device, options.fresh, options.json)
+        return _tune_gpu(options.device, options.dtype or "float32", options.fresh, options.json)
+    if options.dtype is not None:
+        raise UsageError("--dtype takes --device with a GPU: the table of this machine has both types")
     begin_work()
     from tracecut.codegen.sparse.costs import read_table, table_path, write_table
     from tracecut.codegen.sparse.measure_costs import measure_costs
@@ -57,25 +65,27 @@ def run_tune(words: list[str]) -> int:
     return 0
 
 
-def _tune_gpu(name: str, fresh: bool, as_json: bool) -> int:
-    """The table of shapes of a GPU, fp32: nothing runs on a card, its memory model says what workloads take.
+def _tune_gpu(name: str, dtype: str, fresh: bool, as_json: bool) -> int:
+    """The table of shapes of a GPU: nothing runs on a card, its memory model says what workloads take.
 
-    Raises UsageError for a GPU that is not described; OutputError where the table cannot be kept.
+    Raises UsageError for a GPU that is not described, and for other types; OutputError where the table cannot be kept.
     """
     from tracecut.ir.gpu.description import gpu, names
 
     if name not in names():
         raise UsageError(f"--device {name}: cpu or a GPU expected", hint=known_names(name, ("cpu", *names())))
+    if dtype not in SIZES:
+        raise UsageError(f"--dtype {dtype}: {' or '.join(SIZES)} expected")
     begin_work()
     from tracecut.codegen.sparse.on_gpu.measure_shapes import known_table
-    from tracecut.codegen.sparse.on_gpu.shape_table import VALUE_BYTES, read_table, table_path
+    from tracecut.codegen.sparse.on_gpu.shape_table import read_table, table_path
 
-    card = gpu(name)
-    path = table_path(card, VALUE_BYTES)
+    card, size = gpu(name), SIZES[dtype]
+    path = table_path(card, size)
     if fresh:
         path.unlink(missing_ok=True)
-    measured = read_table(path, card, VALUE_BYTES) is None
-    table = known_table(card, VALUE_BYTES, lambda text: print(f"tracecut: {text}", file=sys.stderr))
+    measured = read_table(path, card, size) is None
+    table = known_table(card, size, lambda text: print(f"tracecut: {text}", file=sys.stderr))
     most = [float(each) for each in table.fastest]
     if as_json:
         about = {"path": str(path), "measured": measured, "source": table.source, "size": table.size}

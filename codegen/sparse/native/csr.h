@@ -15,6 +15,8 @@ static inline VALUE NAME(row)(u64 from, u64 to, const INDEX *columns, const VALU
     if (to - from >= 8) {
         VALUE b = 0, c = 0, d = 0;
         for (; from + 4 <= to; from += 4) {
+            STREAMED(values + from + 1024 / sizeof(VALUE));
+            STREAMED(columns + from + 1024 / sizeof(INDEX));
             a += MUL(values[from], x[columns[from]]);
             b += MUL(values[from + 1], x[columns[from + 1]]);
             c += MUL(values[from + 2], x[columns[from + 2]]);

@@ -6,8 +6,8 @@ static inline f64 gathered_f64(u64 count, const u32 *columns, const f64 *values,
 {
     __m512d sums = _mm512_setzero_pd();
     for (; count >= 8; count -= 8, columns += 8, values += 8) {
-        __builtin_prefetch(values + 128, 0, 0); /* read once: it need not push x out of the nearest cache */
-        __builtin_prefetch(columns + 256, 0, 0);
+        STREAMED(values + 128);
+        STREAMED(columns + 256);
         __m256i at = _mm256_loadu_si256((const __m256i *)columns);
         sums = _mm512_fmadd_pd(_mm512_loadu_pd(values), _mm512_i32gather_pd(at, x, 8), sums);
     }
@@ -26,8 +26,8 @@ static inline f32 gathered_f32(u64 count, const u32 *columns, const f32 *values,
 {
     __m512 sums = _mm512_setzero_ps();
     for (; count >= 16; count -= 16, columns += 16, values += 16) {
-        __builtin_prefetch(values + 256, 0, 0);
-        __builtin_prefetch(columns + 256, 0, 0);
+        STREAMED(values + 256);
+        STREAMED(columns + 256);
         sums = _mm512_fmadd_ps(_mm512_loadu_ps(values), _mm512_i32gather_ps(_mm512_loadu_si512(columns), x, 4), sums);
     }
     if (count) {

@@ -9,8 +9,8 @@ static inline VALUE NAME(long_row)(u64 from, u64 to, const INDEX *columns, const
     for (int l = 0; l < LONG; l++)
         sums[l] = 0;
     for (; from + LONG <= to; from += LONG) {
-        __builtin_prefetch(values + from + 1024 / sizeof(VALUE), 0, 0);
-        __builtin_prefetch(columns + from + 1024 / sizeof(INDEX), 0, 0);
+        STREAMED(values + from + 1024 / sizeof(VALUE));
+        STREAMED(columns + from + 1024 / sizeof(INDEX));
         for (int l = 0; l < LONG; l++)
             sums[l] += MUL(values[from + l], x[columns[from + l]]);
     }

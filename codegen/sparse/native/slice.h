@@ -9,10 +9,10 @@ static inline int NAMED(slice, VALUE, COLUMN)(u64 from, u64 to, const COLUMN *co
     for (int g = 0; g < LANES / 4; g++)
         s[g] = 0;
     for (; from < to; from += LANES, columns += LANES) {
-        /* What comes after the slice, too: read once, it need not push x out of the nearest cache. */
+        /* What comes after the slice, too. */
         if (!one)
-            __builtin_prefetch(values + from + 1024 / sizeof(VALUE), 0, 0);
-        __builtin_prefetch(columns + 512 / sizeof(COLUMN), 0, 0);
+            STREAMED(values + from + 2048 / sizeof(VALUE));
+        STREAMED(columns + 1024 / sizeof(COLUMN));
 #pragma clang loop unroll(full)
         for (int g = 0; g < LANES / 4; g++) {
             /* Columns come 64 bits at a time: loads are what a core runs out of first. */

@@ -27,7 +27,6 @@ WARP = 32
 Shares = tuple[float, float, float]
 NEAR, L2, MEMORY = range(3)  # where x is
 SIZES = (4, 8)  # bytes of a value
-VALUE_BYTES = 4  # of those that the seed has
 SLOWEST, FASTEST = 1e3, 1e16  # slots a second that can be believed
 
 

@@ -10,10 +10,10 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as sl
 from tracecut.codegen.mining import cg as module
 from tracecut.codegen.mining.cg import cg
+from tracecut.codegen.products.spmv import spmv
 from tracecut.codegen.sparse import estimate
 from tracecut.codegen.sparse.csr import Csr
 from tracecut.codegen.sparse.estimate import XMisses
-from tracecut.codegen.sparse.spmv import spmv
 from tracecut.support.errors import ArgumentError, ConvergenceError
 
 import tracecut

@@ -110,7 +110,7 @@ PATH = nx.DiGraph([("a", "b"), ("b", "c")])
         ({"tol": float("nan")}, "tol is nan"),
         ({"norm": "l7"}, "norm is 'l7', 'l1' or 'l2' or 'max'"),
         ({"max_iter": 0}, "max_iter is 0"),
-        ({"device": "gpu"}, "device is 'gpu', 'cpu' was expected"),
+        ({"device": "gpu"}, "device is 'gpu', 'cpu' or tracecut.Ranks"),
         ({"threads": 0}, "threads is 0"),
         ({"personalization": {"a": 0}}, "personalization sums to 0"),
         ({"personalization": {}}, "personalization sums to 0"),

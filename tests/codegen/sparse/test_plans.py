@@ -57,6 +57,8 @@ def test_foreign_and_damaged_plans(tmp_path: Path) -> None:
     ):
         with pytest.raises(ArgumentError, match=message):
             tracecut.spmv(other, plan=plan)
+    with pytest.raises(ArgumentError, match="plan is a int, a SpmvPlan or the path of one was expected"):
+        tracecut.spmv(matrix, plan=3)  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="the plan has both"):
         tracecut.spmv(matrix, plan=plan, order="rcm")
     path = plan.save(tmp_path / "plan")

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as spl
 from hypothesis import given
 from hypothesis import strategies as st
-from tracecut.codegen.sparse import spmv as module
+from tracecut.codegen.products import spmv as module
 from tracecut.codegen.sparse.choose import Wish, choose
 from tracecut.codegen.sparse.csr import Csr
 from tracecut.codegen.sparse.forms import FORMATS

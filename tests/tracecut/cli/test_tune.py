@@ -63,5 +63,9 @@ def test_the_table_of_a_gpu_is_made_once(
 def test_refused_words() -> None:
     with pytest.raises(UsageError, match="--device gpu: cpu or a GPU expected"):
         run_tune(["--device", "gpu"])
+    with pytest.raises(UsageError, match="--dtype float16: float32 or float64 expected"):
+        run_tune(["--device", "h200", "--dtype", "float16"])
+    with pytest.raises(UsageError, match="this machine has both types"):
+        run_tune(["--dtype", "float32"])
     with pytest.raises(UsageError):
         run_tune(["file.mtx"])
