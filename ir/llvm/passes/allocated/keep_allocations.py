@@ -45,25 +45,27 @@ def keep_allocations(module: Module) -> Module:
     kept = 0
     throwing = throwing_functions(module)
     for function in own.values():
+        known: tuple[ControlFlow, Users] | None = None  # as long as nothing is changed
         for call in [item for _, item in function.instructions() if allocates(item)]:
-            kept += _keep(function, call, kept, throwing if function.name in throwing else set())
+            known = known or (ControlFlow(function), users_in(function))
+            if _keep(*known, call, kept, throwing if function.name in throwing else set()):
+                known, kept = None, kept + 1
     if kept:
         known = module.declarations
         module.items += [line for name, line in DECLARED.items() if name not in known]
     return module
 
 
-def _keep(function: Function, call: Instruction, number: int, throwing: set[str]) -> bool:
+def _keep(flow: ControlFlow, users: Users, call: Instruction, number: int, throwing: set[str]) -> bool:
     """Keep the memory of one allocation; whether that may be.
 
     `throwing`: functions whose exceptions would pass by what frees the memory behind the loop.
     """
-    flow = ControlFlow(function)
+    function = flow.function
     home = next(block for block in function.blocks if call in block.instructions)
     loop = flow.innermost(home.name)
     if loop is None or not loop.children or calls_any(flow, loop, throwing):
         return False
-    users = users_in(function)
     use = uses_of(users, loop, str(call.result), shown=True)
     if use is None or _may_as_well_stay(flow, loop, users, call):
         return False

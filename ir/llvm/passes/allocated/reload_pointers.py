@@ -29,13 +29,16 @@ def reload_pointers(module: Module) -> Module:
     count = 0
     for function in own.values():
         allocated = {str(item.result) for _, item in function.instructions() if allocates(item)}
+        memory: Unchanged | None = None  # as long as nothing is changed
         for block in function.blocks if allocated else ():
             for phi in list(block.phis):
-                memory = Unchanged(function, nodes, set(own), texts)
+                memory = memory or Unchanged(function, nodes, set(own), texts)
                 if phi.type == "ptr" and any(value.text in allocated for value in phi.operands):
-                    count += _from_variable(memory, block, phi) or _from_stack(memory, block, phi, count)
-                elif _is_handed_on(memory, block, phi):
-                    _from_variable(memory, block, phi)
+                    changed = _from_variable(memory, block, phi) or _from_stack(memory, block, phi, count)
+                    count += changed
+                else:
+                    changed = _is_handed_on(memory, block, phi) and _from_variable(memory, block, phi)
+                memory = None if changed else memory
     return module
 
 
