@@ -133,7 +133,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> BuiltTwice:
         name: f"{HEAD.replace('BEGIN', type)}void run(PARAMS)\n{{\n    {body}\n}}\n"
         for name, (type, body) in ALL.items()
     }
-    return BuiltTwice(sources, "tracecut.copy.pieces", tmp_path_factory)
+    return BuiltTwice(sources, "tracecut.copy.pieces0", tmp_path_factory)
 
 
 @pytest.mark.parametrize("name", ALL)

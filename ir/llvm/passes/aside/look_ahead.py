@@ -26,10 +26,10 @@ from dataclasses import dataclass
 from tracecut.ir.llvm import Block, Function, Instruction, Module, int_bits
 from tracecut.ir.llvm.call_effects import effect_of
 from tracecut.ir.llvm.control_flow import ControlFlow, Loop
-from tracecut.ir.llvm.edit import edit_phis, renamed, sources, with_sources
-from tracecut.ir.llvm.operands import BINARY, CASTS
+from tracecut.ir.llvm.edit import renamed, sources
 
 from ..leave_loops import COPIED
+from .copied_loop import COMPUTES, CopiedLoop, enter_by, left_by, used_at_exits
 from .counted_loops import MOST_COPIED
 from .side_by_side import ASIDE, at_place_of
 
@@ -37,7 +37,6 @@ AHEAD = f"{COPIED}.ahead"  # how the names of blocks begin that are made in fron
 LEFT = ".left"  # of blocks behind an exit of which it is known that it is not taken, where the order matters
 _FLOATS = frozenset({"float", "double", "fcmp", "fadd", "fsub", "fmul", "fdiv", "fneg"})
 _DIVIDES = frozenset({"sdiv", "udiv", "srem", "urem"})
-_COMPUTES = frozenset(BINARY | CASTS | {"store", "load", "getelementptr", "icmp", "fcmp", "select", "fneg", "freeze"})
 
 
 @dataclass(frozen=True)
@@ -140,19 +139,9 @@ class _Matcher:
         for item in lines:
             if item.op == "call" and (item.word in self.own or not effect_of(item).movable):
                 return False
-            if item.op not in _COMPUTES | {"phi", "br", "call"} or item.flags & {"volatile", "atomic"}:
+            if item.op not in COMPUTES or item.flags & {"volatile", "atomic"}:
                 return False
-        inside = {str(item.result) for item in lines if item.result}
-        edges = {(inside_block, target) for inside_block, target in loop.exits}
-        for name, block in self.flow.blocks.items():
-            if name in loop:
-                continue
-            for item in block.instructions:
-                if not inside.isdisjoint(item.uses):
-                    at = [label for value, label in sources(item) if value in inside] if item.op == "phi" else [""]
-                    if any((label, name) not in edges for label in at):
-                        return False
-        return True
+        return used_at_exits(self.flow, loop)
 
     def _deciding(self, loop: Loop) -> list[str]:
         """Blocks of a loop that decide where to go on."""
@@ -269,70 +258,24 @@ class _Maker:
     def put(self) -> None:
         loop, function, blocks = self.loop, self.flow.function, self.flow.blocks
         start = blocks[str(loop.preheader)]
-        looking, kept = self._looking(), self._kept()
-        behind = self._left_by(self.ahead, {})
-        names = {f"%{loop.header}": f"%{self.ahead}.{loop.header}"}
-        start.instructions[-1] = renamed(start.terminator, names)
-        self._leave(behind)
-        edit_phis(
-            blocks[loop.header],
-            lambda phi: with_sources(
-                phi, [(value, f"{self.ahead}.all" if at == start.name else at) for value, at in sources(phi)]
-            ),
-        )
+        looking = self._looking()
+        kept = CopiedLoop(self.flow, loop, self.aside).put(lambda place, edge: f"{self.aside}.{place}.behind")
+        behind = left_by(self.flow, loop, {}, self._behind)
+        start.instructions[-1] = renamed(start.terminator, {f"%{loop.header}": f"%{self.ahead}.{loop.header}"})
+        for (name, target), block in behind.items():
+            blocks[name].instructions[-1] = renamed(blocks[name].terminator, {f"%{target}": f"%{block.name}"})
+        enter_by(blocks[loop.header], start.name, f"{self.ahead}.all")
         place = function.blocks.index(blocks[loop.header])
         made = [Block(f"{self.ahead}.all", [self.line(f"br label %{loop.header}")]), *behind.values()]
         function.blocks[place:place] = [*looking, *made, *kept]
 
-    def _leave(self, behind: dict[tuple[str, str], Block]) -> None:
-        """Let the loop's own exits, and those of its copy, go through blocks of their own."""
-        for (name, target), block in behind.items():
-            end = self.flow.blocks[name]
-            end.instructions[-1] = renamed(end.terminator, {f"%{target}": f"%{block.name}"})
-
-    def _left_by(self, prefix: str, names: dict[str, str]) -> dict[tuple[str, str], Block]:
-        """A block behind each exit, and what comes from there in the phis of where it goes. Of a copy with `names`."""
-        found: dict[tuple[str, str], Block] = {}
-        for number, (name, target) in enumerate(self.loop.exits):
-            counts = (name, target) == self.found.end
-            at = f"{prefix}.done" if counts else f"{prefix}.{number}{LEFT}"
-            inside = names.get(f"%{name}", f"%{name}")[1:]
-            lines = []
-            goal = self.flow.blocks[target]
-            for place, phi in enumerate(goal.phis):
-                own = {label: value for value, label in sources(phi)}[name]
-                held = f"%{at}.{place}"
-                lines.append(self.line(f"{held} = phi {phi.type} [ {names.get(own, own)}, %{inside} ]"))
-                arms = [pair for pair in sources(phi) if names or pair[1] != name]
-                goal.instructions[place] = Instruction(with_sources(phi, [*arms, (held, at)]), dict(phi.meta))
-            found[name, target] = Block(at, [*lines, self.line(f"br label %{target}")])
-        return found
-
-    def _kept(self) -> list[Block]:
-        """The copy of the loop for where it is left early."""
-        loop, blocks, prefix = self.loop, self.flow.blocks, self.aside
-        names = self._names(prefix)
-        behind = self._left_by(prefix, names)
-        names[f"%{loop.preheader}"] = f"%{prefix}"
-        kept = [Block(prefix, [self.line(f"br label {names['%' + loop.header]}")])]
-        for name in (name for name in self.flow.order if name in loop):
-            lines = [renamed(item, names) for item in blocks[name].instructions]
-            for (inside, target), block in behind.items():
-                if inside == name:
-                    lines[-1] = renamed(lines[-1], {f"%{target}": f"%{block.name}"})
-            kept.append(Block(names["%" + name][1:], lines))
-        return [*kept, *behind.values()]
-
-    def _names(self, prefix: str) -> dict[str, str]:
-        blocks = self.flow.blocks
-        names = {f"%{name}": f"%{prefix}.{name}" for name in self.loop.blocks}
-        made = [item.result for name in self.loop.blocks for item in blocks[name].instructions if item.result]
-        return names | {str(name): f"%{prefix}.{str(name)[1:]}" for name in made}
+    def _behind(self, place: int, edge: tuple[str, str]) -> str:
+        return f"{self.ahead}.done" if edge == self.found.end else f"{self.ahead}.{place}{LEFT}"
 
     def _looking(self) -> list[Block]:
         """The loop that looks, up to the block that knows."""
         loop, blocks, prefix, found = self.loop, self.flow.blocks, self.ahead, self.found
-        names = self._names(prefix)
+        names = CopiedLoop(self.flow, loop, prefix).names
         last, (end, _) = f"{prefix}.next", found.end
         counted = names | {str(item.result): f"%{last}.{str(item.result)[1:]}" for item in found.stepped}
         flag, made, hits = f"%{prefix}.some", [], []
