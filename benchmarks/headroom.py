@@ -47,6 +47,7 @@ STEPS = {  # five seconds or so where the data are numbered at random
     "fem_assembly.c": 7,
     "fields_restrict.c": 15,
     "fluxes_bounded.c": 50,
+    "fluxes_told.c": 50,
     "gathers_transform.cpp": 100,
     "image_warp.c": 500,
     "jacobi_arrays.cpp": 300,

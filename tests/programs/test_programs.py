@@ -32,6 +32,7 @@ EXITS = {  # how many parts run seldom; where that is said by the last word: fur
     "fem_assembly": (0, []),
     "fields_restrict": (0, []),
     "fluxes_bounded": (1, ["0.01", "0.005", "0.0001"]),
+    "fluxes_told": (0, ["told"]),
     "gathers_transform": (0, []),
     "image_warp": (0, []),
     "jacobi_arrays": (0, []),

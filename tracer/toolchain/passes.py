@@ -15,6 +15,7 @@ from tracecut.ir.llvm.passes.allocated.reload_pointers import reload_pointers
 from tracecut.ir.llvm.passes.aside.join_pieces import join_pieces
 from tracecut.ir.llvm.passes.aside.join_tiles import join_tiles
 from tracecut.ir.llvm.passes.aside.look_ahead import look_ahead
+from tracecut.ir.llvm.passes.aside.part_calls import part_calls
 from tracecut.ir.llvm.passes.chosen_fields import split_choices
 from tracecut.ir.llvm.passes.flag_reductions import join_flags
 from tracecut.ir.llvm.passes.global_constructors import has_constructors, place_constructors
@@ -125,8 +126,8 @@ def canonical(sources: Iterable[str], *, optimised: bool = False, for_regions: b
                 simplify.run(function, builder)
     else:
         builder.getModulePassManager().run(module, builder)
-    if calls:
-        module = _left(module, builder)
+    if for_regions:
+        module = _without_calls(module, builder, pointers=calls)
     passes = binding.create_new_module_pass_manager()
     passes.add_global_dead_code_eliminate_pass()
     passes.add_lower_switch_pass()
@@ -157,14 +158,15 @@ def _linked(sources: Iterable[str]) -> Any:
     return modules[0]
 
 
-def _left(module: Any, builder: Any) -> Any:
-    """A module of LLVM whose innermost loops are left where they call through pointers."""
+def _without_calls(module: Any, builder: Any, *, pointers: bool) -> Any:
+    """A module of LLVM whose loops are left where they call through pointers, and parted from what they seldom call."""
     passes = _binding().create_new_module_pass_manager()
     passes.add_loop_simplify_pass()
     passes.add_lcssa_pass()
     passes.run(module, builder)
     parsed = parse_module(str(module))
-    changed = leave_loops(parsed)
+    changed = leave_loops(parsed) if pointers else set()
+    changed |= part_calls(parsed)
     if not changed:
         return module
     module = parse(str(parsed))

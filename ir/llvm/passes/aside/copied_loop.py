@@ -64,6 +64,8 @@ def left_by(
 ) -> dict[tuple[str, str], Block]:
     """A block behind each exit of a loop, and what comes from there in the phis of where it goes.
 
+    Exceptions go on to where they are caught: nothing may stand between.
+
     `names`: of the copy that is left; none where the loop itself is, whose branches the caller changes.
     """
     line = at_place_of(flow.blocks[loop.header])
@@ -73,6 +75,12 @@ def left_by(
         inside = names.get(f"%{name}", f"%{name}")[1:]
         lines = []
         goal = flow.blocks[target]
+        if any(item.op == "landingpad" for item in goal.instructions):
+            for place, phi in enumerate(goal.phis if names else ()):
+                own = {label: value for value, label in sources(phi)}[name]
+                arms = [*sources(phi), (names.get(own, own), inside)]
+                goal.instructions[place] = Instruction(with_sources(phi, arms), dict(phi.meta))
+            continue
         for place, phi in enumerate(goal.phis):
             own = {label: value for value, label in sources(phi)}[name]
             held = f"%{at}.{place}"
