@@ -45,11 +45,11 @@ def keep_allocations(module: Module) -> Module:
     kept = 0
     throwing = throwing_functions(module)
     for function in own.values():
-        known: tuple[ControlFlow, Users] | None = None  # as long as nothing is changed
+        seen: tuple[ControlFlow, Users] | None = None  # as long as nothing is changed
         for call in [item for _, item in function.instructions() if allocates(item)]:
-            known = known or (ControlFlow(function), users_in(function))
-            if _keep(*known, call, kept, throwing if function.name in throwing else set()):
-                known, kept = None, kept + 1
+            seen = seen or (ControlFlow(function), users_in(function))
+            if _keep(*seen, call, kept, throwing if function.name in throwing else set()):
+                seen, kept = None, kept + 1
     if kept:
         known = module.declarations
         module.items += [line for name, line in DECLARED.items() if name not in known]
