@@ -35,6 +35,7 @@ class Effect:
         return self.kind in ("pure", "marker")
 
 
+RETURNS_TWICE = frozenset(("setjmp", "_setjmp", "sigsetjmp", "__sigsetjmp", "__sigjmp_save", "vfork", "getcontext"))
 PURE = Effect("pure", reads=())
 MARKER = Effect("marker", reads=())
 UNKNOWN = Effect("unknown")

@@ -113,6 +113,8 @@ LEFT = {
     "sometimes lost": step(free="if (n != 3000) free(p);"),
     "handed on": step(use="qsort(p, 1, 8, less);"),
     "a number": step(use="sizes[0] = (size_t)p >> 9;"),
+    "jumped back to": "#include <setjmp.h>\nstatic jmp_buf place;\n"
+    + step(use="if (setjmp(place) == 0 && n == 3000) longjmp(place, 1);"),
     "without loops": HEAD
     + """
 static void steps(int count, double *out) {

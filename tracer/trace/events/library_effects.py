@@ -61,7 +61,6 @@ class External:
     throws: bool = False
 
 
-RETURNS_TWICE = frozenset(("setjmp", "_setjmp", "sigsetjmp", "__sigsetjmp", "__sigjmp_save", "vfork", "getcontext"))
 _FLAGS = ("callback", "behind", "leaves", "throws")
 _PART = re.compile(r"(r|w|x|copy|allocat|alloc|realloc|wret|xret|wat)(\d*)=([a-z0-9*]+)(!?)$")
 _LATE = ("alloc", "allocat", "realloc", "wret", "xret", "wat")

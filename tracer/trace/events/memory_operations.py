@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tracecut.ir.llvm import Function, Instruction, Module, Operand, int_bits
-from tracecut.ir.llvm.call_effects import MARKER, PURE, effect_of
+from tracecut.ir.llvm.call_effects import MARKER, PURE, RETURNS_TWICE, effect_of
 from tracecut.support.errors import UnsupportedError
 
 from .event_words import READ, WRITE, Kind
 from .interposed_calls import Interposed
-from .library_effects import RETURNS_TWICE, External, Part, external_of
+from .library_effects import External, Part, external_of
 from .printf_scanf import constant_strings, stores_in, strings_in
 
 Length = tuple[str, ...]

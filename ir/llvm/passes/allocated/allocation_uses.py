@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from tracecut.ir.llvm import Function, Instruction, Module
+from tracecut.ir.llvm.call_effects import RETURNS_TWICE
 from tracecut.ir.llvm.control_flow import ControlFlow, Loop
 
 CXX = ("@_Znwm", "@_Znam")
@@ -14,12 +16,28 @@ NEW = (*CXX, *ALLOCATE)
 CXX_FREE = ("@_ZdlPv", "@_ZdlPvm", "@_ZdaPv", "@_ZdaPvm")
 FREE = (*CXX_FREE, "@free")
 Users = Callable[[str], Sequence[tuple[str, Instruction]]]  # value → (block, instruction) of all that use it
+_GROUP = re.compile(r"#\d+")
 _TOUCHING = ("@llvm.memset.", "@llvm.memcpy.", "@llvm.memmove.", "@llvm.lifetime.", "@llvm.assume")
 
 
 def allocates(item: Instruction) -> bool:
     """Whether an instruction allocates memory that the program may use."""
     return item.op in ("call", "invoke") and item.word in NEW and item.result is not None
+
+
+def returns_twice(function: Function, groups: Mapping[str, str]) -> bool:
+    """Whether a function calls `setjmp`: what lies on its stack may then be as it was, or not, when that returns again.
+
+    `groups`: attributes of the module by number.
+    """
+    return any(
+        item.op in ("call", "invoke")
+        and (
+            item.word.removeprefix("@") in RETURNS_TWICE
+            or any("returns_twice" in groups.get(group, "") for group in _GROUP.findall(item.text))
+        )
+        for _, item in function.instructions()
+    )
 
 
 def throwing_functions(module: Module) -> set[str]:

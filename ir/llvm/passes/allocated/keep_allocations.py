@@ -24,7 +24,19 @@ from tracecut.ir.llvm.control_flow import ControlFlow, Loop
 from tracecut.ir.llvm.edit import at_start, drop_unreached, edit_phis, rename_sources, renamed, sources, with_sources
 
 from .allocation_states import Edge, exit_states, gives_up
-from .allocation_uses import CXX, FREE, NEW, Users, allocates, calls_any, size_of, throwing_functions, users_in, uses_of
+from .allocation_uses import (
+    CXX,
+    FREE,
+    NEW,
+    Users,
+    allocates,
+    calls_any,
+    returns_twice,
+    size_of,
+    throwing_functions,
+    users_in,
+    uses_of,
+)
 
 _DEPTH = 16  # values that an index is computed of
 DECLARED = {
@@ -43,10 +55,11 @@ def keep_allocations(module: Module) -> Module:
     if any(name in own for name in (*NEW, *FREE)):
         return module
     kept = 0
-    throwing = throwing_functions(module)
+    throwing, groups = throwing_functions(module), module.attribute_groups()
     for function in own.values():
         seen: tuple[ControlFlow, Users] | None = None  # as long as nothing is changed
-        for call in [item for _, item in function.instructions() if allocates(item)]:
+        calls = [item for _, item in function.instructions() if allocates(item)]
+        for call in calls if calls and not returns_twice(function, groups) else ():
             seen = seen or (ControlFlow(function), users_in(function))
             if _keep(*seen, call, kept, throwing if function.name in throwing else set()):
                 seen, kept = None, kept + 1
