@@ -151,7 +151,7 @@ def _weave_region(region: RegionCode, function: Function, blocks: Mapping[str, B
         Instruction(f"{prefix}.ran = call i32 @tc_region(i32 {region.number}, ptr {given}, ptr {taken})"),
         Instruction(f"{prefix}.did = icmp ne i32 {prefix}.ran, 0"),
     ]
-    done, original = f"tc.region{region.number}.done", f"tc.region{region.number}.original"
+    done, original = f"tc.region{region.number}.done", original_of(region.number)
     preheader.instructions[-1:] = [*lines, Instruction(f"br i1 {prefix}.did, label %{done}, label %{original}")]
     _, target = region.nest.loops[region.view.loop_ids[loop]].exit
     results, block = _results(region, prefix, taken, done, target)
@@ -163,6 +163,11 @@ def _weave_region(region: RegionCode, function: Function, blocks: Mapping[str, B
     edit_phis(blocks[target], lambda phi: f"{phi.text}, [ {results[str(phi.result)]}, %{done} ]")
     for left in dict.fromkeys(outside for _, outside in loop.exits):
         at_start(blocks[left], [Instruction(f"call void @tc_region_done(i32 {region.number})")])
+
+
+def original_of(number: int) -> str:
+    """Name of the block that enters the original loop of a region."""
+    return f"tc.region{number}.original"
 
 
 def _slot_value(region: RegionCode, kind: str, name: str, type: str) -> tuple[str, str] | None:

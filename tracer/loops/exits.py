@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from tracecut.ir.llvm.call_effects import effect_of
 from tracecut.ir.llvm.control_flow import ControlFlow, Loop
 from tracecut.ir.llvm.def_use import FunctionView
+from tracecut.ir.llvm.passes.aside.look_ahead import AHEAD
 from tracecut.ir.llvm.passes.promote_calls import OTHER
 from tracecut.ir.loops.nest import Exit
 
@@ -70,6 +71,7 @@ def find_exits(
         and SELDOM * counts[name] <= runs
         and flow.innermost(name) in around
         and name != root.header
+        and not name.startswith(AHEAD)  # it has not run in the order that was traced
         and not flow.dominates(name, region.header)
     ]
     seldom, never = _outermost(flow, may), _outermost(flow, [name for name in may if not counts[name]])

@@ -6,7 +6,7 @@ Inner loops count as one step: what follows one is reached when its preheader is
 from __future__ import annotations
 
 from tracecut.ir.llvm.control_flow import Loop
-from tracecut.ir.llvm.passes.aside.look_ahead import never_left
+from tracecut.ir.llvm.passes.aside.look_ahead import is_look, never_left
 from tracecut.ir.loops.path_conditions import ALWAYS, NEVER, Condition, both, either
 
 from .scalar_evolution import ScalarView
@@ -43,7 +43,7 @@ def _edge(
     if end.op == "br" and len(end.labels) == 1:
         return before
     if end.op == "br":
-        if end.labels[0] == end.labels[1] or any(never_left(label) for label in end.labels):
+        if end.labels[0] == end.labels[1] or any(never_left(label) or is_look(label) for label in end.labels):
             return before
         expr = scalars.operand(end.operands[0])
         return both(before, (expr, end.labels[0] == target))

@@ -12,10 +12,10 @@ from tracecut.codegen.host.compute_then_update import batched
 from tracecut.codegen.host.lookups import lookup_places
 from tracecut.codegen.host.target import RegionCode
 from tracecut.codegen.host.vector_versions import add_versions
-from tracecut.codegen.host.weave import WovenScope, weave
+from tracecut.codegen.host.weave import WovenScope, original_of, weave
 from tracecut.codegen.runtime.schedule_file import ScopeFile
 from tracecut.codegen.schedule.plan.range_function import Outlined
-from tracecut.ir.llvm.passes.aside.look_ahead import looked_through
+from tracecut.ir.llvm.passes.aside.look_ahead import looks_in, settle
 from tracecut.support.errors import TracecutError
 from tracecut.support.private_folders import private_folder
 from tracecut.support.process.workers import ended_by_itself, phrase, run_hosted, tail_of
@@ -72,9 +72,11 @@ def weave_program(
         asked = calls[place] if calls else ()
         looked = lookup_places(view, file.nest, file.schedule.lookups, unflattened(module, view, file.tables))
         woven.append(WovenScope(file.number, view, loop, tuple(file.values), file.nest.exits, asked, looked))
-    for name, function in module.functions.items():
-        looked_through(function, (region.loop.header for region in regions if region.view.function.name == name))
+    looks = {name: looks_in(function) for name, function in module.functions.items()}
     weave(module, regions, woven)
+    for name, found in looks.items():
+        own = (region for region in regions if region.view.function.name == name)
+        settle(module.functions[name], found, {region.loop.header: original_of(region.number) for region in own})
     add_versions(module, alone=not settings.flags.objects)
     text = with_object_table(module, analysis)
     with private_folder("tracecut-weave-") as folder:

@@ -13,20 +13,23 @@ for (i = 0; i < n; i++) {                  some = 0;
 The loop stays as it is, with all of its exits: where its iterations run in their own order, nothing depends on what was
 found. Where they are independent, each computes in front of the loop what it computes in it, so that none of them ends
 it, and they may have any order. What an iteration itself has stored before it decides cannot be looked at in front of
-the loop; such loops are left alone, and so are those that are ended by whole numbers alone, which inspection knows.
+the loop; such loops are left alone, and so are those that are ended by whole numbers alone, or by what is not reached
+through indices, which inspection knows (`tracer/legality/evaluation/early_exits.py`).
 
-The loop that looks ends where it finds something, so that it reads nothing that the program would not have read.
+The loop that looks runs in an order of its own only, where it is known which addresses it reads (`settle`). In the
+program's order it is passed by: it would read what iterations before have not written yet, and where they would have
+ended the loop.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tracecut.ir.llvm import Block, Function, Instruction, Module, int_bits
 from tracecut.ir.llvm.call_effects import effect_of
 from tracecut.ir.llvm.control_flow import ControlFlow, Loop
-from tracecut.ir.llvm.edit import renamed, sources
+from tracecut.ir.llvm.edit import drop_unreached, renamed, sources
 
 from ..leave_loops import COPIED
 from .copied_loop import COMPUTES, CopiedLoop, enter_by, left_by, used_at_exits
@@ -35,6 +38,7 @@ from .side_by_side import ASIDE, at_place_of
 
 AHEAD = f"{COPIED}.ahead"  # how the names of blocks begin that are made in front of such loops
 LEFT = ".left"  # of blocks behind an exit of which it is known that it is not taken, where the order matters
+LOOK = ".look"  # of the block in front of a loop that looks
 _FLOATS = frozenset({"float", "double", "fcmp", "fadd", "fsub", "fmul", "fdiv", "fneg"})
 _DIVIDES = frozenset({"sdiv", "udiv", "srem", "urem"})
 
@@ -63,20 +67,64 @@ def look_ahead(module: Module) -> Module:
     return module
 
 
+def is_look(label: str) -> bool:
+    """Whether a block enters a loop that looks."""
+    return label.startswith(AHEAD) and label.endswith(LOOK)
+
+
 def never_left(label: str) -> bool:
     """Whether an exit to this block is not taken where the iterations have another order."""
     return label.startswith(AHEAD) and label.endswith(LEFT)
 
 
-def looked_through(function: Function, rescheduled: Iterable[str]) -> None:
-    """Drop, in place, what looks through loops that are not rescheduled. `rescheduled`: headers of those that are."""
-    kept = set(rescheduled)
+@dataclass(frozen=True)
+class Look:
+    """A loop that is looked through: its header, and that of the loop that looks.
+
+    `start`: the block in front of both. `look`: the one that enters the loop that looks. `aside`: the one that enters
+    the copy that is kept aside.
+    """
+
+    header: str
+    looking: str
+    start: str
+    look: str
+    aside: str
+
+
+def looks_in(function: Function) -> list[Look]:
+    """The loops of a function that are looked through."""
+    blocks, found = function.by_name(), []
+    for block in function.blocks:
+        look = next((label for label in block.terminator.labels if is_look(label)), None)
+        if look is not None:
+            prefix = look.removesuffix(LOOK)
+            looking, header = (blocks[name].terminator.labels[0] for name in (look, f"{prefix}.all"))
+            aside = blocks[f"{prefix}.seen"].terminator.labels[1]
+            found.append(Look(header, looking, block.name, look, aside))
+    return found
+
+
+def settle(function: Function, looks: Iterable[Look], rescheduled: Mapping[str, str]) -> None:
+    """Let those loops look that are rescheduled together with the loops behind them, in place.
+
+    A loop that is rescheduled without one that looks is never entered: its copy runs.
+
+    Args:
+        looks: of `looks_in`, before the function was changed. rescheduled: the header of each loop that has another
+            order → the block that enters it where that order is not in force.
+    """
     blocks = function.by_name()
-    for name, block in blocks.items():
-        if name.startswith(AHEAD) and name.endswith(".seen"):
-            all_of_it = name.removesuffix("seen") + "all"
-            if blocks[all_of_it].terminator.labels[0] not in kept:
-                block.instructions[-1] = Instruction(f"br label %{all_of_it}", dict(block.terminator.meta))
+    for look in looks:
+        if look.header not in rescheduled:
+            continue
+        start = blocks[look.start].instructions
+        goes = look.look if look.looking in rescheduled else look.aside
+        start[-1] = Instruction(f"br label %{goes}", dict(start[-1].meta))
+        if look.looking in rescheduled:
+            end = blocks[rescheduled[look.looking]].instructions
+            end[-1] = renamed(end[-1], {f"%{look.looking}": f"%{look.aside}"})
+    drop_unreached(function)
 
 
 def _look_ahead(module: Module, function: Function) -> None:
@@ -112,7 +160,7 @@ class _Matcher:
         lines = [self.made[name][1] for name in wanted]
         own = self._behind(loop, [self._test(name) for name in early]) or frozenset()
         decided = [self.made[name][1] for name in own]
-        if not any({item.op, item.type} & _FLOATS for item in decided) or not self._is_indirect(loop):
+        if not any({item.op, item.type} & _FLOATS for item in decided) or not self._is_indirect(loop, lines):
             return None
         if any(item.op in _DIVIDES and not item.operands[1].text.isdigit() for item in lines):
             return None
@@ -201,16 +249,10 @@ class _Matcher:
         block, item = self.made[name]
         return self.flow.blocks[block].instructions.index(item)
 
-    def _is_indirect(self, loop: Loop) -> bool:
-        """Whether an address of a loop is made of what it loads."""
-        addresses = [
-            item.operands[0].text
-            for name in loop.blocks
-            for item in self.flow.blocks[name].instructions
-            if item.op == "load"
-        ]
-        for address in addresses:
-            stack, seen = [address], set()
+    def _is_indirect(self, loop: Loop, lines: list[Instruction]) -> bool:
+        """Whether an address that is loaded from is made of what the loop loads."""
+        for load in (item for item in lines if item.op == "load"):
+            stack, seen = [load.operands[0].text], set[str]()
             while stack:
                 name = stack.pop()
                 block, item = self.made.get(name, ("", None))
@@ -261,7 +303,7 @@ class _Maker:
         looking = self._looking()
         kept = CopiedLoop(self.flow, loop, self.aside).put(lambda place, edge: f"{self.aside}.{place}.behind")
         behind = left_by(self.flow, loop, {}, self._behind)
-        start.instructions[-1] = renamed(start.terminator, {f"%{loop.header}": f"%{self.ahead}.{loop.header}"})
+        start.instructions[-1] = self.line(f"br i1 true, label %{self.ahead}.all, label %{self.ahead}{LOOK}")
         for (name, target), block in behind.items():
             blocks[name].instructions[-1] = renamed(blocks[name].terminator, {f"%{target}": f"%{block.name}"})
         enter_by(blocks[loop.header], start.name, f"{self.ahead}.all")
@@ -312,7 +354,8 @@ class _Maker:
             self.line(f"%{prefix}.none = icmp eq i32 %{prefix}.found, 0"),
             self.line(f"br i1 %{prefix}.none, label %{prefix}.all, label %{self.aside}"),
         ]
-        return [*made, Block(f"{prefix}.seen", seen)]
+        enter = self.line(f"br label {names['%' + loop.header]}")
+        return [Block(f"{prefix}{LOOK}", [enter]), *made, Block(f"{prefix}.seen", seen)]
 
     def _counters(self, names: dict[str, str], counted: dict[str, str], last: str, flag: str) -> list[Instruction]:
         """The phis of the loop that looks: the counters that it needs, and whether something was found."""
@@ -323,9 +366,9 @@ class _Maker:
             following = values.pop(loop.latches[0])
             if following in stepped:
                 start = next(iter(values.values()))
-                arms = f"[ {start}, %{loop.preheader} ], [ {counted[following]}, %{last} ]"
+                arms = f"[ {start}, %{self.ahead}{LOOK} ], [ {counted[following]}, %{last} ]"
                 lines.append(Instruction(f"{names[str(phi.result)]} = phi {phi.type} {arms}", dict(phi.meta)))
-        return [*lines, self.line(f"{flag} = phi i32 [ 0, %{loop.preheader} ], [ {flag}.then, %{last} ]")]
+        return [*lines, self.line(f"{flag} = phi i32 [ 0, %{self.ahead}{LOOK} ], [ {flag}.then, %{last} ]")]
 
     def _goes_on(self, counted: dict[str, str], last: str) -> Instruction:
         """The branch of the last block."""
