@@ -62,6 +62,23 @@ def test_a_sum_over_the_iterations_is_not_looked_at(program: Callable[[str], Pro
     assert subject.nest(loop).loops[loop].why == "may be left early"
 
 
+def test_a_loop_that_depends_on_its_iterations_is_not_looked_through(program: Callable[[str], Program]) -> None:
+    """In front of it there may be links that lead nowhere, or in a circle."""
+    subject = program(NAME)
+    loop = subject.loop("beside")
+    scope = subject.compiled.analysis.parent(loop)
+    assert scope is not None
+    item = subject.inspect_in("beside", loop, scope)
+    nest = item.inspection.accesses.nest
+    assert any(info.header.startswith(AHEAD) for info in nest.loops.values())
+    assert not any(nest.loops[region].header.startswith(AHEAD) for region in item.inspection.plan.uses)
+    made = woven([item], [item.schedule(item.random(1))], name=f"{NAME}-beside")
+    for argv in ([], ["linked"]):
+        native = run([subject.compiled.native, *argv], folder=subject.folder, name="native", limits=Limits(HUNG))
+        ran = run_woven(subject, made, argv=argv)
+        assert (ran.code, ran.stdout) == (native.returncode, native.stdout.read_bytes())
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_the_program_ends_where_it_ends(
     program: Callable[[str], Program], items: list[Inspected], few_jobs_a_thread: None, threads: int

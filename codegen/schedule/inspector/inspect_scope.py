@@ -13,6 +13,7 @@ from tracecut.codegen.schedule.plan.index_spaces import plan_scope
 from tracecut.codegen.schedule.plan.scope_facts import BehindPointersError
 from tracecut.codegen.schedule.plan.scope_plan import RegionUse, ScopePlan
 from tracecut.ir.llvm.debug_info import Place
+from tracecut.ir.llvm.passes.aside.look_ahead import look_of
 from tracecut.ir.llvm.passes.aside.side_by_side import ASIDE
 from tracecut.ir.loops.expressions import NEVER_KNOWN, walk_all
 from tracecut.ir.loops.nest import Nest
@@ -129,6 +130,16 @@ def candidate_regions(nest: Nest, single: bool, steps: frozenset[int] = frozense
             else:
                 stack.append(number)
     return sorted(found)
+
+
+def _may_look(nest: Nest, loop: int, verdicts: Mapping[int, Verdict]) -> bool:
+    """Whether a loop does not look ahead, nor is looked through; or that and what looks are independent, both.
+
+    Else what is found in front of a loop need not hold in it.
+    """
+    pair = look_of(nest.loops[loop].exit[1])
+    both = [number for number, info in nest.loops.items() if pair and look_of(info.exit[1]) == pair]
+    return not pair or (len(both) == 2 and all(one in verdicts and verdicts[one].movable for one in both))
 
 
 def _can_run(nest: Nest, loop: int) -> bool:
@@ -253,6 +264,10 @@ def inspect_scope(
             verdicts[region] = found[region]  # with all that is known, the true reason
     if region is not None and not (region in verdicts and verdicts[region].movable):
         _check_size(accesses, region)  # what did not fit while the verdict was found is the reason for it
+    verdicts = {
+        loop: verdict for loop, verdict in verdicts.items() if loop == region or _may_look(nest, loop, verdicts)
+    }
+    regions = [loop for loop in regions if loop in verdicts]
     if not regions:
         raise UnsupportedError(_why_none(nest))
     movable = frozenset(

@@ -122,6 +122,30 @@ SHAPE summed(long n, const int *a, double *x, double *y, const double *more)
     }
 }
 
+/* Beside a loop that may have any order: one whose iterations read what those before have linked. Nothing is linked in
+ * front of it, or each to itself. */
+static double chained(long n, const int *a, double *x, double *y, int *next, int linked)
+{
+    double total = 0;
+    for (int t = 0; t < SWEEPS; t++) {
+        for (long e = 0; e < n; e++) // @beside
+            total += y[a[e]];
+        next[0] = -1;
+        for (int e = 1; e <= n; e++)
+            next[e] = linked ? e : -1;
+        for (int e = 0; e < n; e++) { // left by a chain
+            double sum = 0;
+            for (int k = e; k >= 0; k = next[k])
+                sum = x[a[k]] + 0.5 * sum;
+            if (!(sum < LIMIT))
+                break;
+            next[e + 1] = e % 7 == 6 ? -1 : e;
+            y[e] = sum;
+        }
+    }
+    return total;
+}
+
 /* What is added to x behind each sweep: far too much in one of them, in the function that was asked for. */
 static double *added(const char *name, int argc, char **argv, double *x)
 {
@@ -153,6 +177,7 @@ int main(int argc, char **argv)
     stored(DATA, a, x, y, z);
     carried(DATA, a, x, y, added("carried", argc, argv, y));
     show_reals("y", y, DATA);
+    printf("%.9g\n", chained(DATA, a, x, y, ints(DATA + 1, 1), argc > 1 && strcmp(argv[1], "linked") == 0));
     summed(DATA, a, x, y, added("summed", argc, argv, x));
     show_reals("y", y, DATA);
     return 0;

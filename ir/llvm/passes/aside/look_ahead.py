@@ -23,6 +23,7 @@ ended the loop.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -38,6 +39,7 @@ from .side_by_side import ASIDE, at_place_of
 
 AHEAD = f"{COPIED}.ahead"  # how the names of blocks begin that are made in front of such loops
 LEFT = ".left"  # of blocks behind an exit of which it is known that it is not taken, where the order matters
+_LOOK = re.compile(f"({re.escape(AHEAD)}\\d+)[.](?:done|end)")
 LOOK = ".look"  # of the block in front of a loop that looks
 _FLOATS = frozenset({"float", "double", "fcmp", "fadd", "fsub", "fmul", "fdiv", "fneg"})
 _DIVIDES = frozenset({"sdiv", "udiv", "srem", "urem"})
@@ -70,6 +72,15 @@ def look_ahead(module: Module) -> Module:
 def is_look(label: str) -> bool:
     """Whether a block enters a loop that looks."""
     return label.startswith(AHEAD) and label.endswith(LOOK)
+
+
+def look_of(behind: str) -> str:
+    """What a loop has in common with the one that looks through it alone; empty where it is neither.
+
+    `behind`: where the exit goes that its trip count is of.
+    """
+    found = _LOOK.fullmatch(behind)
+    return found[1] if found else ""
 
 
 def never_left(label: str) -> bool:
