@@ -19,6 +19,7 @@ static int less(const void *a, const void *b) { return *(double *)a < *(double *
 static void steps(int count, double *out);
 void run(int count, int *given, double *out) {
     sizes = given;
+    mallopt(M_MMAP_THRESHOLD, 1 << 30); // what has pages of its own is counted by pages
     struct mallinfo2 before = mallinfo2(), behind;
     steps(count, out);
     behind = mallinfo2();
@@ -86,6 +87,8 @@ static void steps(int count, double *out) {
     }
 }
 """,
+}
+LEFT = {
     "recursive": HEAD
     + """
 static void deep(int count, double *out, int depth);
@@ -101,8 +104,6 @@ __attribute__((noinline)) static void deep(int count, double *out, int depth) {
     }
 }
 """,
-}
-LEFT = {
     "another member": step(use="seen = p; if (n == 3000) seen = out;", free="if (seen != out) free(seen);"),
     "a member that another allocation is put in": step(
         use="seen = p; if (n == 3000) posix_memalign((void **)&seen, 64, 8);", free="free(seen);"
@@ -113,6 +114,20 @@ LEFT = {
     "sometimes lost": step(free="if (n != 3000) free(p);"),
     "handed on": step(use="qsort(p, 1, 8, less);"),
     "a number": step(use="sizes[0] = (size_t)p >> 9;"),
+    "jumped out of": "#include <setjmp.h>\nstatic jmp_buf place;\n"
+    + HEAD
+    + """
+__attribute__((noinline)) static void inside(int count, double *out) {
+    for (int t = 0; t < count; t++) {
+        double *p = malloc(sizes[t] * sizeof *p);
+        fill(p, sizes[t], t);
+        out[t] = sum(p, sizes[t]);
+        free(p);
+        if (sizes[t] == 3000) longjmp(place, 1);
+    }
+}
+static void steps(int count, double *out) { if (setjmp(place) == 0) inside(count, out); }
+""",
     "jumped back to": "#include <setjmp.h>\nstatic jmp_buf place;\n"
     + step(use="if (setjmp(place) == 0 && n == 3000) longjmp(place, 1);"),
     "without loops": HEAD

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from tracecut.ir.llvm import Function, Instruction, Module
@@ -25,19 +25,33 @@ def allocates(item: Instruction) -> bool:
     return item.op in ("call", "invoke") and item.word in NEW and item.result is not None
 
 
-def returns_twice(function: Function, groups: Mapping[str, str]) -> bool:
-    """Whether a function calls `setjmp`: what lies on its stack may then be as it was, or not, when that returns again.
-
-    `groups`: attributes of the module by number.
-    """
+def returns_twice(module: Module) -> bool:
+    """Whether a module calls `setjmp`: what lies on a stack may then be as it was, or not, or be left for good."""
+    groups = module.attribute_groups()
     return any(
-        item.op in ("call", "invoke")
-        and (
-            item.word.removeprefix("@") in RETURNS_TWICE
-            or any("returns_twice" in groups.get(group, "") for group in _GROUP.findall(item.text))
-        )
-        for _, item in function.instructions()
+        name.removeprefix("@") in RETURNS_TWICE
+        or any("returns_twice" in groups.get(group, "") for group in _GROUP.findall(text))
+        for name, text in module.declarations.items()
     )
+
+
+def recursive_functions(module: Module) -> set[str]:
+    """Functions of a module that may call themselves, by their names, through others too. O(calls × functions)."""
+    own = module.functions
+    called = {
+        name: {item.word for _, item in one.instructions() if item.op in ("call", "invoke") and item.word in own}
+        for name, one in own.items()
+    }
+    found = set()
+    for name in own:
+        seen, stack = set[str](), [name]
+        while stack:
+            fresh = called[stack.pop()] - seen
+            seen |= fresh
+            stack += fresh
+        if name in seen:
+            found.add(name)
+    return found
 
 
 def throwing_functions(module: Module) -> set[str]:

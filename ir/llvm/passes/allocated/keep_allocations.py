@@ -10,8 +10,9 @@ loop:                                  free(kept); kept = malloc(size); room = s
                                    exits: free(kept); kept = null; room = 0;   where it is not in use
 ```
 
-`kept` and `room` lie on the stack, so each call of the function, on each thread, has its own. What is asked: each
-iteration that goes on has freed the memory. Memory of no bytes has an address, as in
+`kept` and `room` lie on the stack, so each call of the function, on each thread, has its own; where functions call
+themselves, all of them would keep theirs, and nothing is done. What is asked: each iteration that goes on has freed the
+memory. Memory of no bytes has an address, as in
 glibc. Where `new` would throw for want of memory the program ends; what C is told by null it is still told so.
 """
 
@@ -31,6 +32,7 @@ from .allocation_uses import (
     Users,
     allocates,
     calls_any,
+    recursive_functions,
     returns_twice,
     size_of,
     throwing_functions,
@@ -52,14 +54,14 @@ DECLARED = {
 def keep_allocations(module: Module) -> Module:
     """Keep the memory of loops around other loops, in place. O(allocations × instructions of a function)."""
     own = module.functions
-    if any(name in own for name in (*NEW, *FREE)):
+    if any(name in own for name in (*NEW, *FREE)) or returns_twice(module):
         return module
     kept = 0
-    throwing, groups = throwing_functions(module), module.attribute_groups()
+    throwing, recursive = throwing_functions(module), recursive_functions(module)
     for function in own.values():
         seen: tuple[ControlFlow, Users] | None = None  # as long as nothing is changed
         calls = [item for _, item in function.instructions() if allocates(item)]
-        for call in calls if calls and not returns_twice(function, groups) else ():
+        for call in calls if function.name not in recursive else ():
             seen = seen or (ControlFlow(function), users_in(function))
             if _keep(*seen, call, kept, throwing if function.name in throwing else set()):
                 seen, kept = None, kept + 1
