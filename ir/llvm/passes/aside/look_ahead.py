@@ -126,16 +126,16 @@ def settle(function: Function, looks: Iterable[Look], rescheduled: Mapping[str, 
             order → the block that enters it where that order is not in force.
     """
     blocks = function.by_name()
-    for look in looks:
-        if look.header not in rescheduled:
-            continue
+    looked = [look for look in looks if look.header in rescheduled]
+    for look in looked:
         start = blocks[look.start].instructions
         goes = look.look if look.looking in rescheduled else look.aside
         start[-1] = Instruction(f"br label %{goes}", dict(start[-1].meta))
         if look.looking in rescheduled:
             end = blocks[rescheduled[look.looking]].instructions
             end[-1] = renamed(end[-1], {f"%{look.looking}": f"%{look.aside}"})
-    drop_unreached(function)
+    if looked:
+        drop_unreached(function)
 
 
 def _look_ahead(module: Module, function: Function) -> None:
