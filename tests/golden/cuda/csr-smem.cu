@@ -57,29 +57,29 @@ extern "C" __global__ void __launch_bounds__(32) tc_kernel_6(
         long long k = round + threadIdx.x;
         if (k < high) {
             // the job
-            int i124 = (((unsigned int)__ldg(&base0[k]) - begin) & 65535) + begin;
-            int i127 = (((unsigned int)__ldg(&base0[k + 1]) - begin) & 65535) + begin;
-            unsigned long long i132;
-            if (i124 < i127) {
-                long long i136 = i124;
-                unsigned long long i137 = 0;
-                unsigned long long lcssa38;
+            int i127 = (((unsigned int)__ldg(&base0[k]) - begin) & 65535) + begin;
+            int i130 = (((unsigned int)__ldg(&base0[k + 1]) - begin) & 65535) + begin;
+            unsigned long long i135;
+            if (i127 < i130) {
+                long long i139 = i127;
+                unsigned long long i140 = 0;
+                unsigned long long lcssa43;
                 for (;;) {
-                    unsigned short i142 = __ldg(&base3[i136]);
-                    unsigned long long i146 = kept0[i142] * __ldg(&base2[i136]) + i137;
-                    long long i147 = i136 + 1;
-                    if (i147 == i127) {
-                        lcssa38 = i146;
+                    unsigned short i145 = __ldg(&base3[i139]);
+                    unsigned long long i149 = kept0[i145] * __ldg(&base2[i139]) + i140;
+                    long long i150 = i139 + 1;
+                    if (i150 == i130) {
+                        lcssa43 = i149;
                         break;
                     }
-                    i136 = i147;
-                    i137 = i146;
+                    i139 = i150;
+                    i140 = i149;
                 }
-                i132 = lcssa38;
+                i135 = lcssa43;
             } else {
-                i132 = 0;
+                i135 = 0;
             }
-            base1[k] = i132;
+            base1[k] = i135;
             // what is left in registers
         }
         long long round_next = round + blockDim.x;
