@@ -15,7 +15,7 @@ from tracecut.ir.llvm.passes.allocated.reload_pointers import reload_pointers
 from tracecut.ir.llvm.passes.aside.join_pieces import join_pieces
 from tracecut.ir.llvm.passes.aside.join_tiles import join_tiles
 from tracecut.ir.llvm.passes.aside.look_ahead import look_ahead
-from tracecut.ir.llvm.passes.aside.part_calls import part_calls
+from tracecut.ir.llvm.passes.aside.part_calls import may_part, part_calls
 from tracecut.ir.llvm.passes.chosen_fields import split_choices
 from tracecut.ir.llvm.passes.flag_reductions import join_flags
 from tracecut.ir.llvm.passes.global_constructors import has_constructors, place_constructors
@@ -112,7 +112,7 @@ def canonical(sources: Iterable[str], *, optimised: bool = False, for_regions: b
     binding.set_option("tracecut", "-disable-licm-promotion=true")
     binding.set_option("tracecut", "-keep-loops=true")
     binding.set_option("tracecut", "-replexitval=always")
-    module, changed, calls = _marked(
+    module, changed, pointers, calls = _marked(
         _linked(map(with_allocator_effects, sources) if for_regions else sources), for_regions
     )
     builder = _builder(binding, level=1, vectorize=False)
@@ -126,8 +126,8 @@ def canonical(sources: Iterable[str], *, optimised: bool = False, for_regions: b
                 simplify.run(function, builder)
     else:
         builder.getModulePassManager().run(module, builder)
-    if for_regions:
-        module = _without_calls(module, builder, pointers=calls)
+    if pointers or calls:
+        module = _without_calls(module, builder, pointers=pointers)
     passes = binding.create_new_module_pass_manager()
     passes.add_global_dead_code_eliminate_pass()
     passes.add_lower_switch_pass()
@@ -178,14 +178,14 @@ def _without_calls(module: Any, builder: Any, *, pointers: bool) -> Any:
     return module
 
 
-def _marked(module: Any, for_regions: bool) -> tuple[Any, set[Any], bool]:
+def _marked(module: Any, for_regions: bool) -> tuple[Any, set[Any], bool, bool]:
     """A module of LLVM with `alwaysinline` at the functions that are to be, and the functions that change by it.
 
-    And whether anything in it that is going to be rescheduled is called through a pointer.
+    And whether anything in it that is going to be rescheduled is called through a pointer, or called in loops.
     """
     parsed = parse_module(str(module))
-    calls = for_regions and has_pointer_calls(parsed)
-    if calls and promote_calls(parsed):
+    pointers, calls = for_regions and has_pointer_calls(parsed), for_regions and may_part(parsed)
+    if pointers and promote_calls(parsed):
         module = parse(str(parsed))
     choice = choose_inline(parsed, with_stack=for_regions)
     clashing = kept_apart(parsed, choice)
@@ -195,7 +195,7 @@ def _marked(module: Any, for_regions: bool) -> tuple[Any, set[Any], bool]:
     named = dict(zip(parsed.functions, (one for one in module.functions if not one.is_declaration), strict=True))
     for name in () if clashing else choice.chosen:
         named[name].add_function_attribute("alwaysinline")
-    return module, {named[name] for name in choice.changed}, calls
+    return module, {named[name] for name in choice.changed}, pointers, calls
 
 
 def _link(modules: list[Any]) -> None:

@@ -54,8 +54,22 @@ def part_calls(module: Module) -> set[str]:
     return {name for name, function in module.functions.items() if _part_all(own, function)}
 
 
+def may_part(module: Module) -> bool:
+    """Whether a loop of a module may call something, also when functions are inlined. O(instructions)."""
+    own = set(module.functions)
+    for name, function in module.functions.items():
+        calling = {block.name for block, item in function.instructions() if _is_call(item) and _stops(own, item)}
+        if calling and (name != "@main" or any(calling & loop.blocks for loop in ControlFlow(function).loops)):
+            return True
+    return False
+
+
+def _is_call(item: Instruction) -> bool:
+    return item.op in ("call", "invoke")
+
+
 def _part_all(own: set[str], function: Function) -> bool:
-    if not any(item.op in ("call", "invoke") and _stops(own, item) for _, item in function.instructions()):
+    if not any(_is_call(item) and _stops(own, item) for _, item in function.instructions()):
         return False
     for number in range(MOST):
         flow = ControlFlow(function)
@@ -119,7 +133,7 @@ def _calls(own: set[str], flow: ControlFlow, loop: Loop, block: str, label: str)
     behind = [name for name in loop.blocks if flow.dominates(label, name)]
     lines = (item for name in behind for item in flow.blocks[name].instructions)
     return all(flow.innermost(name) is loop for name in behind) and any(
-        item.op in ("call", "invoke") and _stops(own, item) for item in lines
+        _is_call(item) and _stops(own, item) for item in lines
     )
 
 

@@ -41,7 +41,7 @@ int main(void) {
             y[i] += x[h];
         }
         for (int i = 0; i < N / 2; i++) { // returns
-            double s = 0;
+            double s = z[0] = 0;
             for (int q = 0; q < 8; q++) {
                 s += x[(idx[i] + q) % N];
                 if (s > 1e300) return i;
