@@ -33,6 +33,7 @@ LOOPS = {
     "mesh_flux": "void edge_fluxes",
     "md_forces": "double pair_forces",
 }
+SOON = ("own", "mesh_flux")  # of which the tests do not take minutes, all together
 TOLERANCE = 1e-9
 SECONDS = 3600.0
 

@@ -15,7 +15,7 @@ from ..codegen.kernels.test_kernel_file import kernel as by_hand
 from ..codegen.offload.on_card import Asked, card_scopes, run_on_card
 from . import time_loops
 from .generate import generate
-from .guards import LOOPS, SECONDS, TOLERANCE, Figures, compare, source_of
+from .guards import LOOPS, SECONDS, SOON, TOLERANCE, Figures, compare, source_of
 from .on_card import CardTally, check_on_card
 from .strict_card import strict_card
 
@@ -107,7 +107,9 @@ def test_a_thousand_time_loops(first: int, tmp_path: Path) -> None:
     assert tally.wrong == [] and tally.ran >= 225, tally
 
 
-@pytest.mark.parametrize("program", LOOPS)
+@pytest.mark.parametrize(
+    "program", [one if one in SOON else pytest.param(one, marks=pytest.mark.long) for one in LOOPS]
+)
 def test_changed_inputs(program: str, tmp_path: Path) -> None:
     """Kernels that were made for other inputs are not taken, or are right for these too."""
     made = trace(source_of(program), tmp_path, argv=["0"])

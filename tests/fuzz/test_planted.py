@@ -17,9 +17,12 @@ from .planted import BUGS, Bug
 
 SEEDS = range(20)  # 2,000 programs
 TOGETHER = 12
+SOON = frozenset("write_after_read last_job_lost missed_alias new_numbers_as_data layout_kept".split())
 
 
-@pytest.mark.parametrize("name", BUGS)
+@pytest.mark.parametrize(
+    "name", [name if name in SOON else pytest.param(name, marks=pytest.mark.long) for name in BUGS]
+)
 def test_is_found(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     bug = BUGS[name]
     bug.plant(monkeypatch)

@@ -156,7 +156,8 @@ LONG = frozenset(
     "blocks_one_based.c features_mean.cpp fields_restrict.c gathers_transform.cpp lattice_streaming.c "
     "mesh_dump_text.c mesh_functions.cpp mesh_growing.c mesh_local.c mesh_logs.cpp mesh_refined.c "
     "mesh_temporaries.cpp nodes_near.c observers.c pagerank_vectors.cpp points_structs.c rows_counted.c "
-    "rows_ended.c rows_sliced.c tets_matrix_free.c".split()
+    "rows_ended.c rows_sliced.c tets_matrix_free.c fluxes_told.c mesh_walls.c jacobi_references.cpp rows_records.c "
+    "mesh_colour_vectors.cpp image_warp.c two_levels.c rows_allocated.c mesh_checked.cpp lattice_rows.c".split()
 )
 
 
