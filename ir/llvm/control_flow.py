@@ -125,6 +125,16 @@ class ControlFlow:
             for target in self.successors[name]
         )
 
+    def behind(self, loop: Loop, start: str) -> frozenset[str]:
+        """Blocks of a loop that the same iteration may come to from one, itself among them."""
+        found, stack = {start}, [start]
+        while stack:
+            for name in self.successors[stack.pop()]:
+                if name in loop and name != loop.header and name not in found:
+                    found.add(name)
+                    stack.append(name)
+        return frozenset(found)
+
     def innermost(self, block: str) -> Loop | None:
         """The innermost loop that holds `block`. O(1)."""
         return self._innermost.get(block) if self.loops else None

@@ -79,7 +79,7 @@ def _always(flow: ControlFlow, loop: Loop, name: str) -> bool:
 
 def _leave(flow: ControlFlow, loop: Loop, inside: Sequence[str], left: list[str], prefix: str) -> None:
     function = flow.function
-    rests = [_copy(flow, _behind(flow, loop, name), f"{prefix}.{k}") for k, name in enumerate(left)]
+    rests = [_copy(flow, flow.behind(loop, name), f"{prefix}.{k}") for k, name in enumerate(left)]
     again = any(latch in rest.blocks for rest in rests for latch in loop.latches)
     whole = _copy(flow, frozenset(inside), f"{prefix}.all")
     copies = [*rests, whole] if again else rests
@@ -164,17 +164,6 @@ def _rest_blocks(flow: ControlFlow, loop: Loop, start: str, rest: _Copy, whole: 
 def _with_copies(phi: Instruction, copies: Sequence[_Copy]) -> list[tuple[str, str]]:
     found = sources(phi)
     return [*found, *(source for copy in copies for source in copy.of_sources(found))]
-
-
-def _behind(flow: ControlFlow, loop: Loop, start: str) -> frozenset[str]:
-    """Blocks of an innermost loop that the same iteration may still come to, `start` among them."""
-    found, stack = {start}, [start]
-    while stack:
-        for name in flow.successors[stack.pop()]:
-            if name in loop and name != loop.header and name not in found:
-                found.add(name)
-                stack.append(name)
-    return frozenset(found)
 
 
 def _copy(flow: ControlFlow, blocks: frozenset[str], prefix: str) -> _Copy:

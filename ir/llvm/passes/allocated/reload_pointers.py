@@ -12,7 +12,7 @@ what follows: it runs seldom, and a layout can be in force again behind it (`tra
 from __future__ import annotations
 
 from tracecut.ir.llvm import Block, Instruction, Module
-from tracecut.ir.llvm.control_flow import ControlFlow, Loop
+from tracecut.ir.llvm.control_flow import Loop
 from tracecut.ir.llvm.edit import at_start, before_end, sources
 from tracecut.ir.llvm.substitute import alignment
 
@@ -101,7 +101,7 @@ def _from_stack(memory: Unchanged, block: Block, phi: Instruction, number: int) 
         if value != head.result and not _comes_from(memory, loop, value, label):
             return False
     for value in made:  # nothing goes on without what it has allocated
-        reached = _behind(flow, loop, memory.homes[value])
+        reached = flow.behind(loop, memory.homes[value])
         if any(label in reached for other, label in sources(phi) if other != value):
             return False
     place = f"%tracecut.pointer.{number}"
@@ -124,17 +124,6 @@ def _comes_from(memory: Unchanged, loop: Loop, value: str, label: str) -> bool:
         return False
     home = memory.homes[value]
     return memory.flow.innermost(home) is loop and memory.flow.dominates(home, label)
-
-
-def _behind(flow: ControlFlow, loop: Loop, start: str) -> set[str]:
-    """Blocks that the same iteration of a loop may come to from one, itself among them."""
-    found, stack = {start}, [start]
-    while stack:
-        for after in flow.successors[stack.pop()]:
-            if after in loop and after != loop.header and after not in found:
-                found.add(after)
-                stack.append(after)
-    return found
 
 
 def _replace(block: Block, phi: Instruction, address: str, like: Instruction | None) -> None:

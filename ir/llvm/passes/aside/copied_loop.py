@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
-from tracecut.ir.llvm import Block, Instruction
+from tracecut.ir.llvm import Block, Instruction, int_bits
 from tracecut.ir.llvm.control_flow import ControlFlow, Loop
 from tracecut.ir.llvm.edit import renamed, sources, with_sources
 from tracecut.ir.llvm.operands import BINARY, CASTS
@@ -25,6 +25,25 @@ def used_at_exits(flow: ControlFlow, loop: Loop) -> bool:
                 if any((label, name) not in loop.exits for label in at):
                     return False
     return True
+
+
+def is_indirect(made: Mapping[str, Instruction], items: Iterable[Instruction]) -> bool:
+    """Whether one of some loads has an address that is computed of whole numbers which are loaded.
+
+    `made`: what a loop makes, by name.
+    """
+    for load in (item for item in items if item.op == "load"):
+        stack, seen = [load.operands[0].text], set[str]()
+        while stack:
+            name = stack.pop()
+            item = made.get(name)
+            if item is None or name in seen:
+                continue
+            seen.add(name)
+            if item.op == "load" and int_bits(item.type) is not None:
+                return True
+            stack += item.uses
+    return False
 
 
 class CopiedLoop:

@@ -33,7 +33,7 @@ from tracecut.ir.llvm.control_flow import ControlFlow, Loop
 from tracecut.ir.llvm.edit import drop_unreached, renamed, sources
 
 from ..leave_loops import COPIED
-from .copied_loop import COMPUTES, CopiedLoop, enter_by, left_by, used_at_exits
+from .copied_loop import COMPUTES, CopiedLoop, enter_by, is_indirect, left_by, used_at_exits
 from .counted_loops import MOST_COPIED
 from .side_by_side import ASIDE, at_place_of
 
@@ -171,7 +171,7 @@ class _Matcher:
         lines = [self.made[name][1] for name in wanted]
         own = self._behind(loop, [self._test(name) for name in early]) or frozenset()
         decided = [self.made[name][1] for name in own]
-        if not any({item.op, item.type} & _FLOATS for item in decided) or not self._is_indirect(loop, lines):
+        if not any({item.op, item.type} & _FLOATS for item in decided) or not is_indirect(self._made_in(loop), lines):
             return None
         if any(item.op in _DIVIDES and not item.operands[1].text.isdigit() for item in lines):
             return None
@@ -260,20 +260,8 @@ class _Matcher:
         block, item = self.made[name]
         return self.flow.blocks[block].instructions.index(item)
 
-    def _is_indirect(self, loop: Loop, lines: list[Instruction]) -> bool:
-        """Whether an address that is loaded from is made of what the loop loads."""
-        for load in (item for item in lines if item.op == "load"):
-            stack, seen = [load.operands[0].text], set[str]()
-            while stack:
-                name = stack.pop()
-                block, item = self.made.get(name, ("", None))
-                if item is None or name in seen or block not in loop:
-                    continue
-                seen.add(name)
-                if item.op == "load" and int_bits(item.type) is not None:
-                    return True
-                stack += item.uses
-        return False
+    def _made_in(self, loop: Loop) -> dict[str, Instruction]:
+        return {name: item for name, (block, item) in self.made.items() if block in loop}
 
     def _stored_before(self, loop: Loop, lines: list[Instruction]) -> bool:
         """Whether an iteration may store something before it loads what decides whether the loop is left."""

@@ -16,13 +16,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tracecut.ir.llvm import Block, Function, Instruction, Module, int_bits
+from tracecut.ir.llvm import Block, Function, Instruction, Module
 from tracecut.ir.llvm.call_effects import effect_of
 from tracecut.ir.llvm.control_flow import ControlFlow, Loop
 from tracecut.ir.llvm.edit import drop_unreached, renamed
 
 from ..leave_loops import COPIED
-from .copied_loop import CopiedLoop, enter_by, left_by, used_at_exits
+from .copied_loop import CopiedLoop, enter_by, is_indirect, left_by, used_at_exits
 from .counted_loops import MOST_COPIED
 from .side_by_side import ASIDE, at_place_of
 
@@ -160,17 +160,7 @@ def _fits(flow: ControlFlow, loop: Loop) -> bool:
 def _is_indirect(flow: ControlFlow, loop: Loop) -> bool:
     """Whether an address of a loop is computed of what it loads."""
     made = {str(item.result): item for name in loop.blocks for item in flow.blocks[name].instructions if item.result}
-    for load in [item for item in made.values() if item.op == "load"]:
-        stack, seen = [load.operands[0].text], set[str]()
-        while stack:
-            item = made.get(stack.pop())
-            if item is None or str(item.result) in seen:
-                continue
-            seen.add(str(item.result))
-            if item.op == "load" and int_bits(item.type) is not None:
-                return True
-            stack += item.uses
-    return False
+    return is_indirect(made, made.values())
 
 
 def _part(flow: ControlFlow, found: _Parted, number: int) -> None:
