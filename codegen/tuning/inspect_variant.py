@@ -164,7 +164,7 @@ def _gathered(memory: Memory) -> Fill:
         places = np.searchsorted(packed.bases, bases)
         if np.any(packed.bases[np.minimum(places, len(packed) - 1)] != bases):
             raise UnsupportedError("rows behind pointers were not captured")
-        support().gather(data.ctypes.data, packed.data.ctypes.data + packed.starts[places], sizes, starts)
+        support().gather(data.ctypes.data, packed.addresses()[places], sizes, starts)
 
     return fill
 

@@ -26,6 +26,7 @@ from tracecut.tracer.legality.row_arenas import Load, row_places
 from tracecut.tracer.legality.row_columns import FlatScope
 from tracecut.tracer.runtime.hook_slots import named_numbers
 
+from .kept_bytes import KeptBytes
 from .request import CaptureRequest
 from .snapshot import Capture, keep_only, objects_at, surely_fewer, touched_objects, written_objects
 from .watch import begin_watching, own_work
@@ -50,6 +51,7 @@ class Tracer:
         self.tables = request.tables
         self.values = {loop: list(found) for loop, found in request.values.items()}
         self.library = load_library(request.library)
+        self.kept = KeptBytes(self.folder, self.library)
         self.objects = LiveObjects(self.library, list(request.globals))
         self.latest: dict[int, tuple[int, tuple[int, ...]]] = {}
         self.captured: dict[int, tuple[int, str]] = {}
@@ -89,7 +91,7 @@ class Tracer:
         kept = keep_only(self.objects.memory(nests), written)
         # After an exit that was not seen (a longjmp) this is the end of another entry.
         if int(self.entries[loop]) == entry and any(site.writes for site in self.nests[loop].sites):
-            Capture(loop, entry, {}, kept).save(self.folder / f"after-{loop}.npz")
+            Capture(loop, entry, {}, kept).save(self.folder / f"after-{loop}.npz", self.kept)
 
     def _on_loop(self, loop: int, pointer: Any) -> None:
         entry = int(self.entries[loop])
@@ -135,7 +137,7 @@ class Tracer:
             return
         name = f"capture-{loop}.npz"
         kept = keep_only(memory, wanted, rows)
-        Capture(loop, entry, {**around, loop: raw}, kept, own_stack()).save(self.folder / name)
+        Capture(loop, entry, {**around, loop: raw}, kept, own_stack()).save(self.folder / name, self.kept)
         self.captured[loop] = (jobs, name)
         (self.folder / f"after-{loop}.npz").unlink(missing_ok=True)  # it belonged to an earlier capture
         self.pending[loop] = entry, written_objects(nest, memory, numbers), nests

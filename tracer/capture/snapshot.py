@@ -14,12 +14,14 @@ from tracecut.ir.loops.nest import Nest
 from tracecut.support import memory_amounts
 from tracecut.support.errors import ArtefactError
 from tracecut.support.files import load_json, read_arrays, write_arrays
-from tracecut.tracer.legality.evaluation.contents import Contents, LiveBytes, Packed, bytes_kept
+from tracecut.tracer.legality.evaluation.contents import Contents, LiveBytes, Packed, addresses_of, bytes_kept
 from tracecut.tracer.legality.evaluation.evaluate import Evaluation
 from tracecut.tracer.legality.evaluation.memory import STACK, Memory, Object, Table
 from tracecut.tracer.legality.live_memory import stack_objects
 
-_MEMBERS = {"bases": "int64", "sizes": "int64", "kinds": "int64", "offsets": "int64", "contents": "uint8"}
+from .kept_bytes import KeptBytes
+
+_MEMBERS = {"bases": "int64", "sizes": "int64", "kinds": "int64", "offsets": "int64"}
 NOT_KEPT = -1
 NOTHING = Memory((), {})
 NEAR = 4096  # bytes that a base pointer may lie away from its object
@@ -65,20 +67,26 @@ class Capture:
         contents = Contents(own, self.memory.contents, hidden=gone)
         return replace(self, memory=Memory(Table(bases[order], sizes[order], kinds[order], names), contents))
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        known, packed = self.memory.columns(), Packed.of(self.memory.contents)
+    def save(self, path: str | os.PathLike[str], kept: KeptBytes) -> Path:
+        """Write it. The bytes of its objects go to a file beside it that all captures of a run have in common.
+
+        Raises OSError.
+        """
+        known = self.memory.columns()
+        bases, sizes, places = addresses_of(self.memory.contents)
+        starts = kept.keep(bases, sizes, places)
         offsets = np.full(len(known), NOT_KEPT, np.int64)
-        offsets[np.searchsorted(known.bases, packed.bases)] = packed.starts[:-1]
+        offsets[np.searchsorted(known.bases, bases)] = starts
         arrays: dict[str, npt.NDArray[Any]] = {
             "bases": known.bases,
             "sizes": known.sizes,
             "kinds": known.kinds.astype(np.int64),
             "offsets": offsets,
-            "contents": packed.data,
         }
         meta = {
             "loop": self.loop,
             "entry": self.entry,
+            "contents": kept.path.name,
             "stack": [str(address) for address in self.stack],
             "values": {str(loop): [str(value) for value in values] for loop, values in self.values.items()},
             "names": {str(base): name for base, name in known.names.items()},
@@ -87,6 +95,7 @@ class Capture:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Capture:
+        """Read one. The bytes of objects are read from the file when they are needed."""
         arrays, meta = read_arrays(path, "Capture", _MEMBERS)
         bases, sizes, kinds, offsets = (arrays[name] for name in ("bases", "sizes", "kinds", "offsets"))
         names = meta.get("names")
@@ -94,18 +103,18 @@ class Capture:
             raise ArtefactError(f"{path}: its tables are damaged")
         if any(part.size != bases.size for part in (sizes, kinds, offsets)):
             raise ArtefactError(f"{path}: its tables differ in length")
+        if np.any(np.diff(bases) <= 0):
+            raise ArtefactError(f"{path}: its objects are not in the order of their addresses")
         kept = np.flatnonzero(offsets != NOT_KEPT)
-        outside = (offsets[kept] < 0) | (offsets[kept] > arrays["contents"].size - sizes[kept])
+        data = _contents(Path(path), meta.get("contents")) if kept.size else np.zeros(0, np.uint8)
+        outside = (offsets[kept] < 0) | (offsets[kept] > data.size - sizes[kept])
         wrong = np.flatnonzero(sizes < 0).tolist() + kept[outside].tolist()
         if wrong:
             raise ArtefactError(f"{path}: object {wrong[0]} lies outside of the file")
-        starts = np.append(offsets[kept], arrays["contents"].size)
-        if np.any(np.diff(bases) <= 0) or np.any(np.diff(starts) != sizes[kept]):
-            raise ArtefactError(f"{path}: its objects are not in the order of their addresses")
         try:
             values = {int(loop): tuple(int(value) for value in found) for loop, found in meta["values"].items()}
             table = Table(bases, sizes, kinds.astype(np.uint8), {int(base): str(name) for base, name in names.items()})
-            memory = Memory(table, Packed(bases[kept], starts, arrays["contents"]))
+            memory = Memory(table, Packed(bases[kept], offsets[kept], sizes[kept], data))
             low, high = (int(address) for address in meta["stack"])
             return cls(int(meta["loop"]), int(meta["entry"]), values, memory, (low, high))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -156,6 +165,16 @@ class Profile:
             raise ArtefactError(f"{path} is damaged: {error}") from error
 
 
+def _contents(capture: Path, name: Any) -> npt.NDArray[np.uint8]:
+    """The file that the bytes of a capture's objects are in, as it lies there. Raises ArtefactError."""
+    if not isinstance(name, str) or Path(name).name != name:
+        raise ArtefactError(f"{capture}: it does not say which file its contents are in")
+    try:
+        return np.asarray(np.memmap(capture.with_name(name), np.uint8, "r"))
+    except (OSError, ValueError) as error:
+        raise ArtefactError(f"{capture}: its contents cannot be read: {error}") from error
+
+
 def touched_objects(nest: Nest, memory: Memory, lives: Mapping[str, int | float]) -> set[Object]:
     """Objects that the base pointers of a nest's accesses lie in. O(pointers), no iteration is evaluated."""
     names, loads = nest.pointers
@@ -196,13 +215,16 @@ def written_objects(nest: Nest, memory: Memory, lives: Mapping[str, int | float]
 
 
 def keep_only(memory: Memory, wanted: Iterable[Object], rows: npt.NDArray[np.bool_] | None = None) -> Memory:
-    """The same objects, with the contents of the wanted ones alone. `rows`: which further ones of all are wanted."""
+    """The same objects, with the contents of the wanted ones alone; those of live objects stay where they are.
+
+    `rows`: which further ones of all are wanted.
+    """
     known, contents = memory.columns(), memory.contents
     kept = np.zeros(len(known), np.bool_) if rows is None else rows.copy()
     kept[np.searchsorted(known.bases, [item.base for item in wanted if item.base in contents]).astype(np.int64)] = True
     places = np.flatnonzero(kept)
     if isinstance(contents, LiveBytes):
-        return Memory(memory.objects, contents.packed(places))
+        return Memory(memory.objects, contents.only(places))
     return Memory(memory.objects, Packed.of({base: contents[base] for base in known.bases[places].tolist()}))
 
 

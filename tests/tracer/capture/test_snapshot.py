@@ -15,8 +15,10 @@ from tracecut.ir.loops.nest import NOWHERE, Site, Write
 from tracecut.ir.loops.path_conditions import ALWAYS
 from tracecut.support.errors import ArtefactError, TracecutError
 from tracecut.support.files import write_arrays
+from tracecut.tracer.capture.kept_bytes import KeptBytes
 from tracecut.tracer.capture.snapshot import Capture, Profile, keep_only, touched_objects, written_objects
 from tracecut.tracer.legality.evaluation.memory import GLOBAL, HEAP, STACK, Memory, Object
+from tracecut.tracer.runtime.binding import support
 
 from ..legality.test_evaluate import setting
 
@@ -29,9 +31,13 @@ def sample() -> Capture:
     return Capture(5, 3, {5: (1, (1 << 64) - 1), 2: ()}, Memory(objects, contents))
 
 
+def saved(capture: Capture, path: Path) -> Path:
+    return capture.save(path, KeptBytes(path.parent, support().library))
+
+
 def test_it_comes_back(tmp_path: Path) -> None:
     made = sample()
-    found = Capture.load(made.save(tmp_path / "capture.npz"))
+    found = Capture.load(saved(made, tmp_path / "capture.npz"))
     assert (found.loop, found.entry, dict(found.values)) == (made.loop, made.entry, dict(made.values))
     assert list(found.memory.objects) == list(made.memory.objects)
     assert found.memory.contents.keys() == made.memory.contents.keys()
@@ -41,7 +47,7 @@ def test_it_comes_back(tmp_path: Path) -> None:
 
 
 def test_nothing_captured_is_a_capture_too(tmp_path: Path) -> None:
-    found = Capture.load(Capture(0, 1, {}, Memory([], {})).save(tmp_path / "empty.npz"))
+    found = Capture.load(saved(Capture(0, 1, {}, Memory([], {})), tmp_path / "empty.npz"))
     assert not len(found.memory.objects) and found.memory.find(0) is None
 
 
@@ -51,11 +57,27 @@ def arrays() -> dict[str, np.ndarray[Any, Any]]:
         "sizes": np.array([8], np.int64),
         "kinds": np.array([0], np.int64),
         "offsets": np.array([0], np.int64),
-        "contents": np.zeros(8, np.uint8),
     }
 
 
-META: dict[str, Any] = {"loop": 1, "entry": 1, "values": {"1": ["7"]}, "names": [""]}
+META: dict[str, Any] = {
+    "loop": 1,
+    "entry": 1,
+    "values": {"1": ["7"]},
+    "names": {},
+    "stack": ["0", "0"],
+    "contents": "contents.bin",
+}
+
+
+def written(folder: Path, parts: dict[str, Any], meta: dict[str, Any]) -> Path:
+    (folder / "contents.bin").write_bytes(bytes(8))
+    return write_arrays(folder / "capture.npz", "Capture", parts, meta)
+
+
+def test_what_is_damaged_below_is_whole_before(tmp_path: Path) -> None:
+    found = Capture.load(written(tmp_path, arrays(), META))
+    assert found.memory.contents[4096].tolist() == [0] * 8
 
 
 @pytest.mark.parametrize(
@@ -71,8 +93,9 @@ META: dict[str, Any] = {"loop": 1, "entry": 1, "values": {"1": ["7"]}, "names": 
         {"offsets": np.array([1], np.int64)},
         {"offsets": np.array([-2], np.int64)},
         {"offsets": np.array([1 << 62], np.int64)},
-        {"contents": np.zeros(8, np.int8)},
-        {"contents": np.zeros(0, np.uint8)},
+        {"contents": "nothing.bin"},
+        {"contents": "../contents.bin"},
+        {"contents": 5},
         {"names": None},
         {"names": 5},
         {"names": ["", ""]},
@@ -92,7 +115,7 @@ def test_damage_is_named(tmp_path: Path, damage: dict[str, Any]) -> None:
     parts, meta = arrays(), dict(META)
     for name, value in damage.items():
         (parts if name in parts else meta)[name] = value
-    path = write_arrays(tmp_path / "capture.npz", "Capture", parts, meta)
+    path = written(tmp_path, parts, meta)
     with pytest.raises(ArtefactError) as caught:
         Capture.load(path)
     assert str(path) in str(caught.value)
@@ -102,10 +125,18 @@ def test_damage_is_named(tmp_path: Path, damage: dict[str, Any]) -> None:
 def test_missing_parts_are_named(tmp_path: Path, missing: str) -> None:
     parts, meta = arrays(), dict(META)
     (parts if missing in parts else meta).pop(missing)
-    path = write_arrays(tmp_path / "capture.npz", "Capture", parts, meta)
+    path = written(tmp_path, parts, meta)
     with pytest.raises(ArtefactError) as caught:
         Capture.load(path)
     assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize("size", [0, 7])
+def test_contents_that_are_cut_are_named(tmp_path: Path, size: int) -> None:
+    path = written(tmp_path, arrays(), META)
+    (tmp_path / "contents.bin").write_bytes(bytes(size))
+    with pytest.raises(ArtefactError, match=r"capture\.npz"):
+        Capture.load(path)
 
 
 def test_another_kind_of_file_is_refused(tmp_path: Path) -> None:
@@ -124,7 +155,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 def test_files_that_are_cut_or_changed(tmp_path: Path, data: st.DataObject) -> None:
     """Every cut is named. A changed byte is named, or it changes nothing that was checked: never another error."""
     path = tmp_path / "capture.npz"
-    sample().save(path)
+    saved(sample(), path)
     whole = path.read_bytes()
     at = data.draw(st.integers(0, len(whole) - 1))
     if data.draw(st.booleans()):

@@ -169,8 +169,8 @@ def test_live_bytes_are_read_where_they_are() -> None:
     data[2] = 77
     assert live[base].view(np.int64).tolist() == [0, 1] and live[base + 16].view(np.int64).tolist() == [77, 3, 4, 5]
     assert base + 8 not in live and base + 48 not in live
-    packed = live.packed(np.array([1]))
-    assert packed.bases.tolist() == [base + 16] and packed.data.view(np.int64).tolist() == [77, 3, 4, 5]
+    some = live.only(np.array([1]))
+    assert list(some) == [base + 16] and some[base + 16].view(np.int64).tolist() == [77, 3, 4, 5]
     memory = Memory(table, live)
     assert memory.read(base + 40, 8) == bytes([5, *[0] * 7]) and memory.read(base + 12, 8) is None
 

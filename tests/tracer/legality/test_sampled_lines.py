@@ -110,7 +110,7 @@ def test_rows_of_their_own_are_one_array() -> None:
     bases = np.concatenate([[LIVES["%col"]], rows])
     sizes = np.concatenate([[8 * JOBS], np.full(JOBS, 40)])
     for order, col in pointers.items():
-        contents = Packed(bases[:1], np.array([0, col.nbytes]), col.view(np.uint8))
+        contents = Packed(bases[:1], np.array([0]), np.array([col.nbytes]), col.view(np.uint8))
         found = look(own, Memory(Table(bases, sizes, np.zeros(JOBS + 1, np.uint8)), contents), cache=1 << 21)
         assert found is not None and found.once(NEARLY) == (order == "followed") and len(found.reached) == 2
 
@@ -124,7 +124,7 @@ def test_rows_may_take_turns_with_others_that_are_read_later() -> None:
     other = pool.op("add", "ptr", made(pool, pool.counter(0), 96), pool.const(48))
     sites = (nest.sites[0], replace(nest.sites[1], address=row), replace(nest.sites[1], key="%w", address=other))
     bases, sizes = np.concatenate([[LIVES["%col"]], rows]), np.concatenate([[8 * JOBS], np.full(2 * JOBS, 40)])
-    contents = Packed(bases[:1], np.array([0, ahead.nbytes]), ahead.view(np.uint8))
+    contents = Packed(bases[:1], np.array([0]), np.array([ahead.nbytes]), ahead.view(np.uint8))
     memory = Memory(Table(bases, sizes, np.zeros(bases.size, np.uint8)), contents)
     found = look(replace(nest, sites=sites), memory, cache=1 << 21)
     assert found is not None and found.once(NEARLY)

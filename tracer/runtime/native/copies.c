@@ -206,3 +206,9 @@ void tc_spread(Pool *pool, void *from, const uint64_t *to, const int64_t *size, 
     Gather job = {from, to, size, start, count, threads < 1 ? 1 : threads};
     run_on(pool, job.threads, spread_part, &job);
 }
+
+/* Which stretches of memory differ: changed[i] for size[i] bytes at here[i] and there[i]. */
+void tc_changed(const uint64_t *here, const uint64_t *there, const int64_t *size, char *changed, int64_t count) {
+    for (int64_t i = 0; i < count; i++)
+        changed[i] = memcmp((const void *)(uintptr_t)here[i], (const void *)(uintptr_t)there[i], (size_t)size[i]) != 0;
+}
