@@ -9,10 +9,11 @@ from pathlib import Path
 from tracecut.codegen.schedule.plan.base_pointer_groups import group_sites
 from tracecut.codegen.schedule.plan.range_function import Group, Outlined
 from tracecut.ir.llvm import Function, Instruction
+from tracecut.ir.llvm.reached import only_reached
 from tracecut.ir.llvm.substitute import replaced
 from tracecut.ir.loops.nest import Nest
 from tracecut.support.errors import UnsupportedError
-from tracecut.tracer.capture.instrument import with_object_table
+from tracecut.tracer.capture.instrument import with_own_allocators
 from tracecut.tracer.legality.accesses import Accesses
 from tracecut.tracer.legality.evaluation.memory import Memory
 from tracecut.tracer.loops.flatten_rows import ARENA
@@ -139,7 +140,7 @@ def load_regions(
     target: Path,
     memory: Memory,
 ) -> Native:
-    """Compile range functions beside the program and load them into this process.
+    """Compile range functions, with what they need of the program, and load them into this process.
 
     `memory`: what they will run on. Pointers to functions in it mean functions of the process that it was captured in.
     """
@@ -147,9 +148,11 @@ def load_regions(
     known = memory.columns().names
     functions = analysis.own | module.declarations.keys()
     there = {name: f"inttoptr (i64 {base} to ptr)" for base, name in known.items() if name in functions}
-    module.items += [_compared_there(item.code, there) for item in (*outlined.values(), *batches.values())]
+    made = [_compared_there(item.code, there) for item in (*outlined.values(), *batches.values())]
+    module.items += made
+    module = only_reached(module, [item.name for item in made])
     add_versions(module, alone=not flags.objects)
-    text = with_object_table(module, analysis)
+    text = with_own_allocators(module, analysis)
     library = shared_library(
         [optimised_object(text, flags, target.parent, target.stem), runtime_object()], flags, target
     )

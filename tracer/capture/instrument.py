@@ -104,6 +104,11 @@ def with_object_table(module: Module, analysis: Analysis) -> str:
     pairs = ", ".join(f"{{ ptr, i64 }} {{ ptr {name}, i64 {size} }}" for name, size in listed)
     body = f"[{pairs}]" if listed else "zeroinitializer"
     module.append(f"@tc_globals = constant [{len(listed)} x {{ ptr, i64 }}] {body}, align 8")
+    return with_own_allocators(module, analysis)
+
+
+def with_own_allocators(module: Module, analysis: Analysis) -> str:
+    """Print `module` with its allocations renamed to the table's wrappers."""
     wrapped = {f"@{name}": f"@tc_{name}" for name in (*ALLOCATORS, *CXX_ALLOCATORS)}
     return renamed_globals(str(module), {name: new for name, new in wrapped.items() if name not in analysis.own})
 
