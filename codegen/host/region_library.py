@@ -9,7 +9,7 @@ from pathlib import Path
 from tracecut.codegen.schedule.plan.base_pointer_groups import group_sites
 from tracecut.codegen.schedule.plan.range_function import Group, Outlined
 from tracecut.ir.llvm import Function, Instruction
-from tracecut.ir.llvm.reached import only_reached
+from tracecut.ir.llvm.passes.only_reached import only_reached
 from tracecut.ir.llvm.substitute import replaced
 from tracecut.ir.loops.nest import Nest
 from tracecut.support.errors import UnsupportedError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tracecut.ir.llvm.module import Function, Module, parse_module
-from tracecut.ir.llvm.reached import only_reached
+from tracecut.ir.llvm.passes.only_reached import only_reached
 
 pytestmark = pytest.mark.quick
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from .lexer import GLOBAL
-from .module import Function, Module
+from tracecut.ir.llvm.lexer import GLOBAL
+from tracecut.ir.llvm.module import Function, Module
 
 _KEPT_BY_LLVM = "@llvm."  # lists of constructors, of what is used where nobody sees it
 _OWN_VARIABLE = re.compile(r"^(@\S+ = )(?:internal|private) (?!.*\bconstant\b)")
