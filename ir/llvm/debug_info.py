@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from .control_flow import ControlFlow, Loop
+from .instruction import Instruction
+from .module import Block
 
 SYSTEM = re.compile(r"^/usr/|/include/c\+\+/|/ziglang/lib/")
 
@@ -60,6 +62,21 @@ class Lines:
             self._known[node] = None
             self._known[node] = self._resolve(node)
         return self._known[node]
+
+    def nearest(self, block: Block, instruction: Instruction) -> Place | None:
+        """Position of an instruction of a block; where it has no line, as what was merged of several lines, of the
+        nearest one in the block that has.
+        """
+        own = self.place(instruction.meta.get("dbg"))
+        if own is not None and own.line:
+            return own
+        at = next(place for place, item in enumerate(block.instructions) if item is instruction)
+        places = [(abs(place - at), self.place(item.meta.get("dbg"))) for place, item in enumerate(block.instructions)]
+        return min(
+            ((far, found) for far, found in places if found is not None and found.line),
+            key=lambda item: item[0],
+            default=(0, own),
+        )[1]
 
     def loop_start(self, node: str | None) -> Place | None:
         """First position that an `!llvm.loop` node names."""

@@ -170,6 +170,19 @@ def test_fails_only_when_it_is_traced(shell: Any) -> None:
     assert f"the instrumented program ran longer than {10 * limit:g} s and was stopped" in " ".join(done.out.split())
 
 
+def test_a_heap_that_breaks_only_when_it_is_traced(shell: Any) -> None:
+    """What was found wrong with memory is said with what finds the place, and nobody claims to know of no gain."""
+    source = shell.source(
+        "#include <stdio.h>\n#include <stdlib.h>\n#include <unistd.h>\n"
+        'int main(void) { if (access("ran", F_OK)) { fclose(fopen("ran", "w")); return 0; }'
+        ' void *volatile p = malloc(40); free(p); free(p); puts(p ? "" : "no"); return 0; }'
+    )
+    done = shell("optimize", source.name, "-o", "out")
+    said = " ".join(done.out.split())
+    assert done.code == 0 and said.startswith("nothing is changed: the instrumented program was killed by SIGABRT")
+    assert "free(): double free" in said and "-fsanitize=address finds the line" in said
+
+
 def test_a_program_in_the_folder_is_not_mistaken_for_a_module(shell: Any) -> None:
     for name in ("signal.py", "numpy.py", "tracecut.py", "llvmlite.py"):
         (shell.folder / name).write_text("raise SystemExit('wrong module')\n")

@@ -174,6 +174,12 @@ class ReportData:
     run: tuple[str, ...] = field(default=(), repr=False)
     on_card: tuple[str, ...] = field(default=(), repr=False)
 
+    @property
+    def untraced(self) -> bool:
+        """Whether the instrumented program failed, so that nothing is known of the loops."""
+        ran = self.original_run_seconds is not None
+        return ran and self.capture_run_seconds is None and bool(self.program.reason)
+
     @classmethod
     def from_manifest(
         cls,

@@ -91,7 +91,8 @@ class _Summary:
     def _headline(self) -> None:
         found = answer(self.data)
         if not found.changed:
-            head = "nothing to gain" if self.data.predicted_for == MachineLine() else "nothing is changed"
+            known = self.data.predicted_for == MachineLine() and not self.data.untraced
+            head = "nothing to gain" if known else "nothing is changed"
             self._paragraph(f"{head}: {found.why}", "bold yellow", 6)
             return
         name = self._name(", ".join(self.data.sources) or "program", self.console.width // 2)

@@ -150,7 +150,7 @@ class SiteFinder:
             length=None,
             loop=number,
             reach=condition,
-            place=self.lines.place(instruction.meta.get("dbg")) or NOWHERE,
+            place=self.lines.nearest(block, instruction) or NOWHERE,
             private=self._birthplace(address),
             apart=self._is_apart(pointer),
             align=aligned_to(instruction),

@@ -11,6 +11,7 @@ from tracecut.ir.llvm import Module, parse_module
 from tracecut.ir.llvm.debug_info import Lines, Place
 from tracecut.ir.llvm.edit import add_array, at_start, before_end, fits_slots, store_values
 from tracecut.ir.llvm.instruction import Instruction
+from tracecut.ir.llvm.module import Block
 from tracecut.support.garbage_collection import uncollected
 from tracecut.tracer.toolchain.clang import Flags, to_ir
 from tracecut.tracer.toolchain.passes import canonical, parse
@@ -154,6 +155,26 @@ def test_source_lines(nasty: str) -> None:
     assert lines.loop_start(loop) == found
     assert lines.place(None) is None
     assert lines.place("!1") is None  # no location
+
+
+def test_what_was_merged_of_several_lines_is_where_its_neighbour_is() -> None:
+    nodes = {"!1": '!DIFile(filename: "a.c", directory: "/")', "!2": 'distinct !DISubprogram(name: "f", file: !1)'}
+    nodes |= {f"!{line + 10}": f"!DILocation(line: {line}, column: 1, scope: !2)" for line in (0, 3, 7)}
+    lines = Lines(nodes)
+
+    def block(*numbers: int | None) -> Block:
+        metas = [{} if number is None else {"dbg": f"!{number + 10}"} for number in numbers]
+        return Block("b", [Instruction(f"%x{place} = add i32 1, 2", meta) for place, meta in enumerate(metas)])
+
+    def found(at: int, *numbers: int | None) -> int | None:
+        made = block(*numbers)
+        place = lines.nearest(made, made.instructions[at])
+        return None if place is None else place.line
+
+    assert found(0, 3, 7) == 3
+    assert found(2, 3, 7, 0, None, 3) == 7
+    assert found(1, 3, None, 0) == 3
+    assert found(1, None, 0, None) == 0 and found(0, None, None) is None
 
 
 def test_source_lines_that_go_round_in_circles_end() -> None:

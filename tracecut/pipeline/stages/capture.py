@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +28,7 @@ from tracecut.tracer.toolchain.clang import optimised_object
 
 from .settings import Settings
 
+_HEAP = re.compile(r"\b(?:[mc]alloc|realloc|free|munmap_chunk)\(\): |corrupted (?:size|double)|double free")
 COPIES = 6  # copies of the data of a loop that its inspection needs
 
 
@@ -110,7 +112,8 @@ def trace_program(
         cwd=cwd,
     )
     if not ended_by_itself(finished) or finished.returncode != status:
-        return f"the instrumented program {phrase(finished, status)}: {tail_of(finished.stderr)[-200:]}"
+        said = tail_of(finished.stderr)[-200:]
+        return f"the instrumented program {phrase(finished, status)}: {said}{_of_the_heap(said)}"
     try:
         called = (name.removeprefix("@") for name in analysis.module.declarations)
         return Traced(Profile.load(folder), hooked, finished, *seen_inputs(folder, called, cwd))
@@ -119,6 +122,16 @@ def trace_program(
             "the program ended without running its exit handlers",
             hint="Programs that exit with _exit() cannot be captured.",
         ) from error
+
+
+def _of_the_heap(said: str) -> str:
+    """What it means that the C library has ended a program because of its heap."""
+    if not _HEAP.search(said):
+        return ""
+    return (
+        " (the program writes outside of what it has allocated, or frees it twice: what happens then depends on where "
+        "its memory lies; -fsanitize=address finds the line)"
+    )
 
 
 def _flattened(analysis: Analysis, hooked: Iterable[int]) -> dict[int, Any]:
