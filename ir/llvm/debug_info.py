@@ -65,18 +65,15 @@ class Lines:
 
     def nearest(self, block: Block, instruction: Instruction) -> Place | None:
         """Position of an instruction of a block; where it has no line, as what was merged of several lines, of the
-        nearest one in the block that has.
+        next one in the block that has, or else of the last one before.
         """
         own = self.place(instruction.meta.get("dbg"))
         if own is not None and own.line:
             return own
-        at = next(place for place, item in enumerate(block.instructions) if item is instruction)
-        places = [(abs(place - at), self.place(item.meta.get("dbg"))) for place, item in enumerate(block.instructions)]
-        return min(
-            ((far, found) for far, found in places if found is not None and found.line),
-            key=lambda item: item[0],
-            default=(0, own),
-        )[1]
+        items = block.instructions
+        at = next(place for place, item in enumerate(items) if item is instruction)
+        places = (self.place(item.meta.get("dbg")) for item in (*items[at + 1 :], *reversed(items[:at])))
+        return next((found for found in places if found is not None and found.line), own)
 
     def loop_start(self, node: str | None) -> Place | None:
         """First position that an `!llvm.loop` node names."""

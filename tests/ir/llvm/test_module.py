@@ -157,7 +157,7 @@ def test_source_lines(nasty: str) -> None:
     assert lines.place("!1") is None  # no location
 
 
-def test_what_was_merged_of_several_lines_is_where_its_neighbour_is() -> None:
+def test_what_was_merged_of_several_lines_is_where_the_next_one_is() -> None:
     nodes = {"!1": '!DIFile(filename: "a.c", directory: "/")', "!2": 'distinct !DISubprogram(name: "f", file: !1)'}
     nodes |= {f"!{line + 10}": f"!DILocation(line: {line}, column: 1, scope: !2)" for line in (0, 3, 7)}
     lines = Lines(nodes)
@@ -172,7 +172,8 @@ def test_what_was_merged_of_several_lines_is_where_its_neighbour_is() -> None:
         return None if place is None else place.line
 
     assert found(0, 3, 7) == 3
-    assert found(2, 3, 7, 0, None, 3) == 7
+    assert found(2, 3, 7, 0, None, 3) == 3
+    assert found(2, 3, 7, 0, None) == 7
     assert found(1, 3, None, 0) == 3
     assert found(1, None, 0, None) == 0 and found(0, None, None) is None
 
