@@ -234,7 +234,7 @@ class Host:
             state.waiting, state.refused = None, FINAL
             state.coming.stop()
         elif was:
-            state.refused = state.pause.exit(self.tables)
+            state.refused = state.pause.exit(self.tables, time.perf_counter_ns() - start)
         state.nanoseconds += time.perf_counter_ns() - start
 
     def _resume(self, state: ScopeState) -> None:
@@ -367,12 +367,13 @@ class Host:
         numbers: Mapping[str, int | float],
         raw: Sequence[int],
     ) -> None:
+        start = time.perf_counter_ns()
         codes = region_codes(self.library, state.file, memory, numbers, list(state.schedule.regions))
         bases = [item.base for item in found]
         read = [address_of(memory, item, 0) if item in memory.rows else item.base for item in found]
         schedule, regions = state.schedule, state.file.numbers
         state.executor = self.layouts.put(state.executor, schedule, read, codes, regions, bases, written=state.written)
-        state.pause.in_force(self.tables, raw, bases)
+        state.pause.in_force(self.tables, raw, bases, time.perf_counter_ns() - start)
         state.used += 1
         state.refused = ""
 

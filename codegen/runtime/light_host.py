@@ -220,7 +220,7 @@ class LightHost:
             scope.seen, scope.refused = None, FINAL
             scope.coming.stop()
         elif was:
-            scope.refused = scope.pause.exit(self.tables)
+            scope.refused = scope.pause.exit(self.tables, time.perf_counter_ns() - start)
         scope.nanoseconds += time.perf_counter_ns() - start
 
     def _resume(self, scope: ListedScope, number: int) -> None:
@@ -381,7 +381,7 @@ class LightHost:
         scope.executor = layouts.put(
             scope.executor, schedule, places, saved.codes(raw, objects), saved.numbers, written=saved.written
         )
-        scope.pause.in_force(self.tables, raw, places)
+        scope.pause.in_force(self.tables, raw, places, time.perf_counter_ns() - start)
         scope.used += bases is None
         scope.refused = ""
         return ""
