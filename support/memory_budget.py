@@ -14,6 +14,7 @@ from pathlib import Path
 
 LEAST = 256 << 20  # the smallest budget: an interpreter with its libraries takes as much
 SHARE = 2  # the default budget is the free memory divided by this
+MAPPED = 32 << 20  # bytes from which on GNU's C library gives back at once what is freed, as it does by itself
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
@@ -44,7 +45,8 @@ def freed_memory_kept() -> Iterator[None]:
     """Have the C library use what is freed again meanwhile, instead of giving it back to the system page by page.
 
     Long vectors that are made and dropped all the time otherwise cost more for clearing new pages than for their
-    numbers. Afterwards what it keeps is given back once. Other C libraries than GNU's do as they do.
+    numbers. Afterwards what it keeps is given back, and long vectors are as soon as they are dropped. Other C libraries
+    than GNU's do as they do.
     """
     import ctypes  # slow to import: every command asks for the budget
 
@@ -57,6 +59,8 @@ def freed_memory_kept() -> Iterator[None]:
         yield
     finally:
         with suppress(AttributeError):
+            library.mallopt(trim, 2 * MAPPED)
+            library.mallopt(map_from, MAPPED)
             library.malloc_trim(0)
 
 

@@ -150,6 +150,7 @@ class Worker:
         self._stage("locality graph")
         self._check_graph(inspection)
         start = time.perf_counter()
+        inspection.accesses.evaluation.forget()
         graph = scope_graph(inspection.plan)
         if self.foreign is not None:
             self._done("graph")
@@ -185,6 +186,7 @@ class Worker:
             address_values(analysis, self.region),
             self.captured.image,
         )
+        inspection.accesses.evaluation.forget()  # orders ask for little of it
         self._done("compile")
         names = (outlined[self.region].name, *([batches[self.region].name] if self.region in batches else []))
         entries = self.rounds

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tracecut.ir.loops.expressions import Expr, Pool
 from tracecut.ir.loops.nest import NOWHERE, Nest, NestLoop
 from tracecut.ir.loops.path_conditions import ALWAYS, Condition, both
+from tracecut.tracer.legality.evaluation import evaluate
 from tracecut.tracer.legality.evaluation.evaluate import Evaluation
 from tracecut.tracer.legality.evaluation.few_iterations import few_values
 from tracecut.tracer.legality.evaluation.memory import GLOBAL, HEAP, Memory, Object
@@ -380,3 +381,29 @@ def test_grounds_are_what_a_verdict_stands_on() -> None:
     assert evaluation.domain(1) is not None
     names = {str(node.data[0]) for node in evaluation.grounds()}
     assert names == {"n", "%start", "%end", "base1000"}
+
+
+@pytest.mark.parametrize("doubted", ["", "%value"])
+def test_what_is_forgotten_is_made_again(monkeypatch: pytest.MonkeyPatch, doubted: str) -> None:
+    """The same, also where a value is not believed, which is asked when it is loaded for the first time alone."""
+    monkeypatch.setattr(evaluate, "LONG", 2)
+    here, asked = setting(), list[str]()
+
+    def doubts(name: str, expr: Expr) -> str:
+        asked.append(name)
+        return "changed" if name == doubted else ""
+
+    evaluation = Evaluation(here.nest, here.memory, here.lives, doubts=doubts)
+    value = int32(here.pool, "%value", 0x8000, here.pool.counter(0))
+    tried = [(value, 0), (here.pool.op("add", "i64", here.pool.counter(1), value), 1), (here.pool.counter(1), 1)]
+    found = [evaluation.at(*item) for item in tried]
+    jobs = evaluation.jobs(1, 0)
+    before, domains = list(asked), dict(evaluation._domains)
+    evaluation.forget()
+    assert not any(values.data.size > 1 for _, values in evaluation._values.values())
+    for values, item in zip(found, tried, strict=True):
+        again = evaluation.at(*item)
+        assert np.array_equal(values.known, again.known) and np.array_equal(values.data, again.data)
+        assert np.any(again.known) == (not doubted or item[0].kind == "counter")
+    assert np.array_equal(jobs, evaluation.jobs(1, 0))
+    assert asked == before and evaluation._domains == domains

@@ -35,6 +35,7 @@ from .memory import DTYPES, Memory
 from .trip_numbers import counts_of, trips
 
 GLANCE = 1 << 12  # iterations of a loop that are looked at before it is evaluated as a whole
+LONG = 1 << 16  # numbers of a vector that is rather made again than kept
 PIECE = 1 << 17  # iterations that are looked at together, where no more than the last one is asked for
 
 Evaluated = dict[int, tuple[int | None, Values]]  # expressions, by their ids
@@ -327,6 +328,15 @@ class Evaluation:
             if expr.kind != "counter":  # that of its domain
                 self.room.take(values.data, np.asarray(values.known))
         return found
+
+    def forget(self) -> None:
+        """Drop long vectors, which are made again if somebody asks for them. O(expressions)."""
+        for key in [key for key, (_, values) in self._values.items() if values.data.size >= LONG]:
+            del self._values[key]
+        for domain in self._domains.values():
+            if domain is not None:
+                domain.forget()
+        self._jobs.clear()
 
     def _fits(self, level: int | None) -> bool:
         """Whether a value for each iteration of a loop fits in memory, while it is made."""

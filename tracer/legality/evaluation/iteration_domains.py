@@ -54,6 +54,11 @@ class Domain:
         """Iteration number of each entry (int64)."""
         return self.given[1] if self.given is not None else _unrolled(self.in_each(0), self.size, _numbers)
 
+    def forget(self) -> None:
+        """Drop what is made of the counts when somebody asks for it."""
+        for name in ("parent", "counter") if self.counts is not None else ():
+            self.__dict__.pop(name, None)
+
     @cached_property
     def numbers(self) -> tuple[int, int]:
         """Smallest and largest iteration number; (0, 0) where there is none. O(entries of the enclosing domain)."""
