@@ -234,6 +234,8 @@ def _unreadable(word: str) -> SourceError:
             f"{word}: a build description, a source file was expected",
             hint="Give sources and options of its compiler line.",
         )
+    if "/" in word and not path.exists():
+        return SourceError(f"{word}: no such file", hint="If it is a program, build it with `tracecut-cc` first.")
     if path.suffix in (".h", ".hh", ".hpp", ".hxx"):
         return SourceError(f"{word}: a header, a source file was expected", hint=hint)
     if _holds_options(path):

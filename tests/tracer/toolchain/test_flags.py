@@ -103,6 +103,7 @@ def test_response_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         ("mesh.h", "a header"),
         ("mesh.f90", "ending in '.f90'"),
         ("program", "of unknown kind"),
+        ("./not/built", "no such file"),
         ("-", "standard input"),
     ],
 )
