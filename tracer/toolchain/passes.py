@@ -10,6 +10,7 @@ from typing import Any
 from tracecut.ir.llvm import Instruction, Module, parse_module
 from tracecut.ir.llvm.passes.allocated.forward_members import forward_members
 from tracecut.ir.llvm.passes.allocated.hoist_allocations import hoist_allocations, with_allocator_effects
+from tracecut.ir.llvm.passes.allocated.hold_carried import hold_carried
 from tracecut.ir.llvm.passes.allocated.keep_allocations import keep_allocations
 from tracecut.ir.llvm.passes.allocated.reload_pointers import reload_pointers
 from tracecut.ir.llvm.passes.aside.join_pieces import join_pieces
@@ -142,7 +143,7 @@ def canonical(sources: Iterable[str], *, optimised: bool = False, for_regions: b
         split_vectors(read_halves(parsed))
         for function in parsed.functions.values():
             known_sizes(function)
-        keep_allocations(hoist_allocations(reload_pointers(forward_members(parsed))))
+        keep_allocations(hoist_allocations(hold_carried(reload_pointers(forward_members(parsed)))))
         reload_carried(reload_updates(parsed))
     merge_counters(parsed)
     if for_regions:
