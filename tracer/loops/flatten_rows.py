@@ -159,7 +159,8 @@ class _Rows:
         self.uses = Uses(view)
         self.nests = nests
         self.parent: dict[str, str] = {}  # of a row pointer: another one of its table, or itself
-        self.refused: set[str] = set()
+        self.used_otherwise: set[str] = set()  # for something else than addresses and distances
+        self.refused: set[str] = set()  # of the tables of these
         self.written: set[str] = set()
         self.null_checked: set[str] = set()
         self.pairs: list[tuple[str, str]] = []
@@ -168,18 +169,10 @@ class _Rows:
         self, first: int, together: Collection[frozenset[str]] = (), unused: Collection[str] = ()
     ) -> list[RowTable]:
         nodes = self._varying()
-        if not nodes:
-            return []
-        addresses = {name: node.args[0] for name, node in nodes.items()}
-        addresses |= self._measured(addresses)
-        self.parent = {name: name for name in addresses}
-        self._join_fields(addresses)
-        for common in together:
-            joined = [name for name in addresses if name + ROW in common]
-            for name in joined[1:]:
-                self._join(joined[0], name)
-        derived = self._derived()
-        self._look_at_uses(derived)
+        addresses = self._joined(nodes, together)
+        while seldom := {name for name in self.used_otherwise if name in nodes and self._is_seldom(name)}:
+            nodes = {name: node for name, node in nodes.items() if name not in seldom}
+            addresses = self._joined(nodes, together)
         units = self._units(nodes)
         members: dict[str, list[str]] = {}
         for name in addresses:
@@ -206,6 +199,33 @@ class _Rows:
                 )
                 found.append(made)
         return found
+
+    def _joined(self, nodes: Mapping[str, Expr], together: Collection[frozenset[str]]) -> dict[str, Expr]:
+        """The addresses that pointers are loaded from, by their names; those of one table are joined."""
+        addresses = {name: node.args[0] for name, node in nodes.items()}
+        addresses |= self._measured(addresses) if nodes else {}
+        self.parent = {name: name for name in addresses}
+        for seen in (self.used_otherwise, self.written, self.null_checked):
+            seen.clear()
+        self.pairs.clear()
+        self._join_fields(addresses)
+        for common in together:
+            joined = [name for name in addresses if name + ROW in common]
+            for name in joined[1:]:
+                self._join(joined[0], name)
+        self._look_at_uses(self._derived())
+        return addresses
+
+    def _is_seldom(self, name: str) -> bool:
+        """Whether a pointer is loaded where not every iteration of a loop around loops comes to.
+
+        That may be an exit of a scope, which may do with rows what it likes; where it is none, the pointer counts for
+        one that is not understood.
+        """
+        flow, block = self.view.flow, self.view.definitions[name].block
+        inner = flow.innermost(block)
+        around = [loop for loop in (inner, *(inner.ancestors() if inner is not None else ())) if loop is not None]
+        return any(loop.children and not any(flow.dominates(block, end) for end in loop.latches) for loop in around)
 
     def _varying(self) -> dict[str, Expr]:
         """Pointers that a loop loads from places that vary, by name, of those that addresses are formed with."""
@@ -303,15 +323,14 @@ class _Rows:
             if made.op in ("phi", "select"):
                 parts = made.operands[1 if made.op == "select" else 0 :]
                 if any(part.text not in derived for part in parts):
-                    self.refused.add(origin)
+                    self.used_otherwise.add(origin)
             for _, user in self.uses.of(value):
                 if not self._is_known(value, user, derived):
-                    self.refused.add(origin)
+                    self.used_otherwise.add(origin)
                 elif user.op == "store":
                     self.written.add(origin)
-        for name in self.parent:  # what holds for one holds for its table
-            if any(self._find(other) == self._find(name) for other in tuple(self.refused)):
-                self.refused.add(name)
+        tables = {self._find(name) for name in self.used_otherwise}
+        self.refused = {name for name in self.parent if self._find(name) in tables}  # it holds for the whole table
 
     def _is_known(self, value: str, user: Instruction, derived: dict[str, str]) -> bool:
         if user.result in derived:

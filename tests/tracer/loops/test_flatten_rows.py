@@ -130,6 +130,30 @@ def test_pointers_that_are_data_stay(more: str) -> None:
     assert not tables and ".row" not in text
 
 
+SELDOM = """latch:
+  %rare = icmp eq i64 %k, 7
+  br i1 %rare, label %seldom, label %goes
+seldom:
+  %there = getelementptr ptr, ptr %rows, i64 %k
+  %changed = load ptr, ptr %there, align 8
+  store i32 1, ptr %changed, align 4
+  call void @keep(ptr %changed)
+  br label %goes
+goes:
+"""
+
+
+def test_pointers_that_are_data_where_few_iterations_come_to_stay_alone() -> None:
+    """That may be an exit of the scope."""
+    text = SUM.format(more="", record="ptr", type="i32")
+    seldom = text.replace("latch:\n", SELDOM)
+    analysis, tables = Analysis(parse_module(seldom)).flattened(frozenset({"@f"}))
+    assert [table.loads for table in tables] == [("%p.row",)] and not tables[0].written
+    assert "  %changed = load ptr, ptr %there, align 8\n" in str(analysis.module)
+    always = text.replace("latch:\n", SELDOM.replace("br i1 %rare, label %seldom, label %goes", "br label %seldom"))
+    assert not Analysis(parse_module(always)).flattened(frozenset({"@f"}))[1]
+
+
 def test_what_is_loaded_from_one_place_stays() -> None:
     text = SUM.format(more="", record="ptr", type="i32").replace("i64 %k\n  %p", "i64 0\n  %p")
     assert not Analysis(parse_module(text)).flattened(frozenset({"@f"}))[1]
