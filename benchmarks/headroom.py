@@ -81,6 +81,7 @@ STEPS = {  # five seconds or so where the data are numbered at random
     "nodes_near.c": 30,
     "objects_pointed.c": 30,
     "observers.c": 70,
+    "pagerank_first.cpp": 40,
     "pagerank_prints.cpp": 500,
     "pagerank_push.c": 200,
     "pagerank_vectors.cpp": 100,

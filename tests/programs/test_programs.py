@@ -65,6 +65,7 @@ EXITS = {  # how many parts run seldom; where that is said by the last word: fur
     "mesh_upwind": (0, []),
     "mesh_walls": (0, ["1", "3", "100"]),
     "nets_spread": (0, []),
+    "pagerank_first": (4, ["told", "links"]),  # the copy that the first step makes is there where the scope begins
     "pagerank_prints": (1, ["1"]),  # characters are widened once
     "pagerank_push": (0, []),
     "pagerank_vectors": (0, []),
@@ -95,6 +96,7 @@ CHANGED = {  # steps in the original order: with other rows than those of the sc
     "mesh_allocating": 1,
     "mesh_buffers": 1,
     "mesh_scratch": 1,
+    "pagerank_first": 1,
 }
 STAYS = {
     "cell_list",
