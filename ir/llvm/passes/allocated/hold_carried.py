@@ -21,15 +21,17 @@ from tracecut.ir.llvm.call_effects import effect_of
 from tracecut.ir.llvm.control_flow import ControlFlow, Loop
 from tracecut.ir.llvm.edit import at_start, before_end, rename_sources, renamed, sources
 
-_NOTHING = ("undef", "poison")
+from .allocation_uses import returns_twice
+
+NOTHING = ("null", "undef", "poison")  # what a pointer is that leads nowhere yet
 _PLACE = "%tracecut.carried."  # how the names of places begin
-_CALLS = ("call", "invoke")
+CALLS = ("call", "invoke")
 _PADS = ("landingpad", "catchswitch", "catchpad", "cleanuppad")
 Made = dict[str, tuple[str, Instruction]]  # value → (block, what makes it)
 
 
 @dataclass(frozen=True)
-class _Carried:
+class Carried:
     """A pointer that a loop hands on.
 
     Attributes:
@@ -45,8 +47,8 @@ class _Carried:
 
 def hold_carried(module: Module) -> Module:
     """Hold such pointers on the stack, in place. O(such pointers · instructions of a function)."""
-    for function in module.functions.values():
-        if any(item.op in _CALLS for _, item in function.instructions()):
+    for function in () if returns_twice(module) else module.functions.values():
+        if any(item.op in CALLS for _, item in function.instructions()):
             _hold_all(function)
     return module
 
@@ -56,13 +58,13 @@ def _hold_all(function: Function) -> None:
         flow = ControlFlow(function)
         made = {str(item.result): (block.name, item) for block, item in function.instructions() if item.result}
         heads = ((loop, phi) for loop in flow.loops if loop.children for phi in flow.blocks[loop.header].phis)
-        found = next((one for loop, phi in heads if (one := _carried(flow, made, loop, phi)) is not None), None)
+        found = next((one for loop, phi in heads if (one := carried_pointer(flow, made, loop, phi)) is not None), None)
         if found is None:
             return
         _hold(flow, found, f"{_PLACE}{count}")
 
 
-def _carried(flow: ControlFlow, made: Made, loop: Loop, head: Instruction) -> _Carried | None:
+def carried_pointer(flow: ControlFlow, made: Made, loop: Loop, head: Instruction) -> Carried | None:
     """A pointer that iterations hand on, and that is on some of their ways what something is called for there."""
     if head.type != "ptr" or loop.preheader is None or len(loop.latches) != 1 or len(head.operands) != 2:
         return None
@@ -83,10 +85,11 @@ def _carried(flow: ControlFlow, made: Made, loop: Loop, head: Instruction) -> _C
     apart = all(_may_go_between(flow, label, to) for _, label, to in ways) and not any(
         _lies_between(flow, way, one) for way in ways for one in held
     )
+    always = any(flow.dominates(label, loop.latches[0]) for _, label, _ in ways)  # pointers that change places
     called = any(_is_called_for(loop, made, value) or _follows_call(flow, loop, label) for value, label, _ in ways)
-    if not kept or not apart or not called:
+    if not kept or not apart or not called or always:
         return None
-    return _Carried((loop.preheader, values[loop.preheader]), phis, tuple(ways))
+    return Carried((loop.preheader, values[loop.preheader]), phis, tuple(ways))
 
 
 def _may_go_between(flow: ControlFlow, label: str, to: str) -> bool:
@@ -121,7 +124,7 @@ def _is_called_for(loop: Loop, made: Made, value: str) -> bool:
         if item is None or one in seen or block not in loop or block == loop.header:
             continue
         seen.add(one)
-        if item.op in _CALLS or (item.op == "load" and item.operands[0].text.startswith(_PLACE)):
+        if item.op in CALLS or (item.op == "load" and item.operands[0].text.startswith(_PLACE)):
             return True
         if item.op == "phi":
             stack += [text for text, _ in sources(item)]
@@ -134,13 +137,13 @@ def _follows_call(flow: ControlFlow, loop: Loop, label: str) -> bool:
     """Whether something is called on all ways to a block of a loop, where not every iteration comes to."""
     seldom = (name for name in loop.blocks if flow.dominates(name, label) and not flow.dominates(name, loop.latches[0]))
     lines = (item for name in seldom for item in flow.blocks[name].instructions)
-    return any(item.op in _CALLS and not effect_of(item).movable for item in lines)
+    return any(item.op in CALLS and not effect_of(item).movable for item in lines)
 
 
-def _hold(flow: ControlFlow, found: _Carried, place: str) -> None:
+def _hold(flow: ControlFlow, found: Carried, place: str) -> None:
     blocks, function = flow.blocks, flow.function
     before, first = found.before
-    before_end(blocks[before], [_store("null" if first in _NOTHING else first, place)])
+    before_end(blocks[before], [_store("null" if first in NOTHING else first, place)])
     for number, (value, label, to) in enumerate(found.ways):
         if flow.successors[label] == (to,):
             before_end(blocks[label], [_store(value, place)])
