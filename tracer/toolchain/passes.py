@@ -13,6 +13,7 @@ from tracecut.ir.llvm.passes.allocated.hoist_allocations import hoist_allocation
 from tracecut.ir.llvm.passes.allocated.hold_carried import hold_carried
 from tracecut.ir.llvm.passes.allocated.keep_allocations import keep_allocations
 from tracecut.ir.llvm.passes.allocated.reload_pointers import reload_pointers
+from tracecut.ir.llvm.passes.aside.first_steps import may_part_first_steps, part_first_steps
 from tracecut.ir.llvm.passes.aside.join_pieces import join_pieces
 from tracecut.ir.llvm.passes.aside.join_tiles import join_tiles
 from tracecut.ir.llvm.passes.aside.look_ahead import look_ahead
@@ -167,7 +168,7 @@ def _without_calls(module: Any, builder: Any, *, pointers: bool) -> Any:
     passes.run(module, builder)
     parsed = parse_module(str(module))
     changed = leave_loops(parsed) if pointers else set()
-    changed |= part_calls(parsed)
+    changed |= part_first_steps(parsed) | part_calls(parsed)
     if not changed:
         return module
     module = parse(str(parsed))
@@ -185,7 +186,8 @@ def _marked(module: Any, for_regions: bool) -> tuple[Any, set[Any], bool, bool]:
     And whether anything in it that is going to be rescheduled is called through a pointer, or called in loops.
     """
     parsed = parse_module(str(module))
-    pointers, calls = for_regions and has_pointer_calls(parsed), for_regions and may_part(parsed)
+    pointers = for_regions and has_pointer_calls(parsed)
+    calls = for_regions and (may_part(parsed) or may_part_first_steps(parsed))
     if pointers and promote_calls(parsed):
         module = parse(str(parsed))
     choice = choose_inline(parsed, with_stack=for_regions)

@@ -9,6 +9,7 @@ from tracecut.ir.llvm.control_flow import ControlFlow, Loop
 from tracecut.ir.llvm.edit import renamed, sources, with_sources
 from tracecut.ir.llvm.operands import BINARY, CASTS
 
+from .counted_loops import MOST_COPIED
 from .side_by_side import at_place_of
 
 _COMPUTES = frozenset(BINARY | CASTS | {"phi", "br", "load", "store", "getelementptr", "icmp", "fcmp", "select"})
@@ -25,6 +26,19 @@ def used_at_exits(flow: ControlFlow, loop: Loop) -> bool:
                 if any((label, name) not in loop.exits for label in at):
                     return False
     return True
+
+
+def can_be_copied(flow: ControlFlow, loop: Loop) -> bool:
+    """Whether a loop is small, and consists of what may be there twice. O(instructions of the function)."""
+    lines = [item for name in loop.blocks for item in flow.blocks[name].instructions]
+    plain = all('"' not in str(item.result) and item.op not in ("alloca", "indirectbr") for item in lines)
+    names = not any('"' in name for name in loop.blocks)
+    inside = [name for name, _ in loop.exits]
+    ends = len(set(inside)) == len(inside) and all(
+        len(flow.blocks[name].terminator.labels) == len(set(flow.blocks[name].terminator.labels)) for name in inside
+    )
+    copied = plain and names and ends and len(lines) <= MOST_COPIED and loop.preheader is not None
+    return copied and not any(item.word == "asm" for item in lines) and used_at_exits(flow, loop)
 
 
 def is_indirect(made: Mapping[str, Instruction], items: Iterable[Instruction]) -> bool:

@@ -22,8 +22,7 @@ from tracecut.ir.llvm.control_flow import ControlFlow, Loop
 from tracecut.ir.llvm.edit import drop_unreached, renamed
 
 from ..leave_loops import COPIED
-from .copied_loop import CopiedLoop, enter_by, is_indirect, left_by, used_at_exits
-from .counted_loops import MOST_COPIED
+from .copied_loop import CopiedLoop, can_be_copied, enter_by, is_indirect, left_by
 from .side_by_side import ASIDE, at_place_of
 
 PARTED = f"{COPIED}.parted"  # how the names of blocks begin that enter a loop without a call
@@ -100,7 +99,7 @@ def _parted(own: set[str], flow: ControlFlow, name: str) -> _Parted | None:
     parts = _parts(flow, end.operands[0].text, when)
     for loop in reversed([inner, *inner.ancestors()]):
         stays = [part for part in parts if _stays(flow, loop, part)]
-        if stays and other in inner and _fits(flow, loop):
+        if stays and other in inner and not loop.header.startswith(COPIED) and can_be_copied(flow, loop):
             return _Parted(loop, name, other, stays[0], when)
     return None
 
@@ -142,19 +141,6 @@ def _stays(flow: ControlFlow, loop: Loop, value: str) -> bool:
     return value.startswith("%") and not any(
         item.result == value for name in loop.blocks for item in flow.blocks[name].instructions
     )
-
-
-def _fits(flow: ControlFlow, loop: Loop) -> bool:
-    """Whether a loop can be copied."""
-    lines = [item for name in loop.blocks for item in flow.blocks[name].instructions]
-    plain = all('"' not in str(item.result) and item.op not in ("alloca", "indirectbr") for item in lines)
-    names = not any('"' in name for name in loop.blocks) and not loop.header.startswith(COPIED)
-    ends = len({inside for inside, _ in loop.exits}) == len(loop.exits) and not any(
-        len(flow.blocks[inside].terminator.labels) != len(set(flow.blocks[inside].terminator.labels))
-        for inside, _ in loop.exits
-    )
-    copied = plain and names and ends and len(lines) <= MOST_COPIED and loop.preheader is not None
-    return copied and not any(item.word == "asm" for item in lines) and used_at_exits(flow, loop)
 
 
 def _is_indirect(flow: ControlFlow, loop: Loop) -> bool:
