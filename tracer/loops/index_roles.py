@@ -6,7 +6,7 @@ data, the use has to be split: the address sees the new number, the data use the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from tracecut.ir.llvm import Instruction
@@ -56,7 +56,10 @@ Pairs = frozenset[frozenset[str]]
 
 
 def piece_pairs(trips: Iterable[Expr | None]) -> Pairs:
-    """Loaded starts and ends of inner loops over pieces of an array: {start, end} by name."""
+    """Loaded starts and ends of inner loops over pieces of an array: {start, end} by name.
+
+    Loops that count from 0 on run as often as the end is away from the start: `rows[i].size()`.
+    """
     found = set()
     for trip in trips:
         if trip is None:
@@ -65,9 +68,16 @@ def piece_pairs(trips: Iterable[Expr | None]) -> Pairs:
         first, last = (
             [node for node in part.walk() if node.kind == "load" and node.data[1] != "ptr"] for part in (start, bound)
         )  # the pointers to the arrays of starts and ends may be loaded, too: members of an object
+        if not first and len(last) == 2 and any(_subtracts(node, last) for node in bound.walk()):
+            first = [last.pop()]
         if len(first) == len(last) == 1 and first[0] is not last[0]:
             found.add(frozenset({str(first[0].data[0]), str(last[0].data[0])}))
     return frozenset(found)
+
+
+def _subtracts(node: Expr, loads: Sequence[Expr]) -> bool:
+    """Whether one of two numbers is subtracted from the other one."""
+    return node.kind == "op" and node.data[0] == "sub" and set(node.args) == set(loads)
 
 
 def exit_tests(uses: Uses, edges: Iterable[Edge]) -> frozenset[str]:

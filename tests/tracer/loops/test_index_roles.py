@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from tracecut.ir.llvm import TypeTable, parse_module
 from tracecut.ir.llvm.def_use import FunctionView
-from tracecut.tracer.loops.index_roles import Roles, exit_tests, roles
+from tracecut.ir.loops.expressions import Expr, Pool
+from tracecut.tracer.loops.index_roles import Roles, exit_tests, piece_pairs, roles
 from tracecut.tracer.loops.updates.reductions import Uses
 
 pytestmark = pytest.mark.quick
@@ -137,3 +138,19 @@ def test_how_far_a_loop_has_come_is_the_same_for_any_number(operands: str, known
     role = roles(Uses(view), "%i", outer.blocks)
     assert ("%count" in [str(item.result) for item in role.bounds]) == known
     assert ("store" in [item.op for item in role.data]) != known
+
+
+def test_a_loop_that_runs_as_often_as_two_numbers_are_apart_has_a_start_and_an_end() -> None:
+    pool = Pool()
+    at, zero, step = pool.live("p", "ptr"), pool.const(0), pool.const(1)
+    start, end, more = (pool.make("load", (name, "i64"), (at,)) for name in ("%start", "%end", "%more"))
+
+    def pairs(first: Expr, bound: Expr) -> list[list[str]]:
+        trip = pool.make("trip", (64, "slt", False, 0), (first, step, bound))
+        return [sorted(pair) for pair in piece_pairs([trip])]
+
+    way = pool.op("sub", "i64", end, start)
+    assert pairs(start, end) == pairs(zero, way) == pairs(zero, pool.op("mul", "i64", way, pool.const(8)))
+    assert pairs(zero, way) == [["%end", "%start"]]
+    both = pool.op("add", "i64", end, start)
+    assert not pairs(zero, both) and not pairs(start, way) and not pairs(zero, pool.op("sub", "i64", both, more))
