@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import gc
+import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,6 +18,9 @@ from tracecut.support import plain_kernels
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("search", print_blob=True, deadline=None)
 settings.load_profile("same")
+
+# What is started from here need not start threads for linear algebra, which look for work while others are measured.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # Started in the background, pytest may ignore some signals; programs inherit that from it, but never a handler.
 for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):

@@ -28,6 +28,7 @@ from tracecut.ir.machine.machine import Machine
 from tracecut.support import dataclass_json, memory_amounts, memory_budget
 from tracecut.support.errors import ScheduleError, TracecutError
 from tracecut.support.files import load_json, write_json
+from tracecut.support.garbage_collection import collect_seldom
 from tracecut.support.optional_parts import optional
 from tracecut.support.process.early_worker import awaited
 from tracecut.tracer.capture.snapshot import Capture
@@ -355,6 +356,7 @@ STARTED = time.perf_counter()
 
 
 def main() -> None:
+    collect_seldom()
     began = STARTED if Path(sys.argv[1]).exists() else None
     spec = load_json(awaited(Path(sys.argv[1]), warm_up), limit=1 << 30)
     worker = Worker(spec, began)

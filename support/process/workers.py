@@ -138,8 +138,11 @@ def followed(lines: Path, say: Callable[[str], None]) -> Callable[[], None]:
 
 
 def worker_environment() -> dict[str, str]:
-    """The environment of a worker: its temporary files lie where ours do."""
-    return {**os.environ, "TMPDIR": tempfile.gettempdir()}
+    """The environment of a worker: its temporary files lie where ours do, and no threads wait for linear algebra.
+
+    OpenBLAS starts one for each other CPU when it is loaded, and each looks for work for some ten milliseconds.
+    """
+    return {**os.environ, "TMPDIR": tempfile.gettempdir(), "OPENBLAS_NUM_THREADS": "1"}
 
 
 def worker_result(finished: Finished, result: Path, name: str) -> Any:

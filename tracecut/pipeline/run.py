@@ -20,6 +20,7 @@ from tracecut.codegen.tuning.time_limits import TIMES
 from tracecut.ir.machine.machine import Machine
 from tracecut.support.errors import OutputError, TracecutError
 from tracecut.support.files import load_json, write_json
+from tracecut.support.garbage_collection import collect_seldom
 from tracecut.support.progress import Stages
 
 from . import steps
@@ -136,6 +137,7 @@ def optimized(spec: dict[str, Any], settings: Settings, work: Path, staging: Pat
 
 def main() -> None:
     """Entry point of the process."""
+    collect_seldom()
     answer(optimized)
 
 
