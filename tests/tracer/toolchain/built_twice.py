@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tracecut.tracer.runtime.link import shared_library
 from tracecut.tracer.toolchain.clang import to_ir
@@ -47,3 +48,18 @@ class BuiltTwice:
         text, run = built(self.sources[name], folder, self.suffix, for_regions=True)
         assert self.mark not in plain
         return self.mark in text, (expected, run)
+
+
+def expect_the_same(found: Sequence[Run], numbers: Iterable[int], sizes: Iterable[int]) -> None:
+    """Both, `long run(int n, int number, const int *at, const double *w, double *y)`, do the same to their data."""
+    draw = np.random.default_rng(7)
+    for number in numbers:
+        for n in sizes:
+            at, w, start = draw.integers(0, 9, 40).astype(np.int32), draw.random(80) * 9, draw.random(80)
+            results = []
+            for run in found:
+                run.restype = ctypes.c_long  # type: ignore[attr-defined]
+                own, y = w.copy(), start.copy()
+                arrays = (ctypes.c_void_p(one.ctypes.data) for one in (at, own, y))
+                results.append((run(ctypes.c_int(n), ctypes.c_int(number), *arrays), own.tolist(), y.tolist()))
+            assert results[0] == results[1], (number, n)

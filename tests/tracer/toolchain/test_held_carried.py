@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import ctypes
-
-import numpy as np
 import pytest
 
-from .built_twice import BuiltTwice
+from .built_twice import BuiltTwice, expect_the_same
 
 HEAD = """
 #include <stdlib.h>
@@ -53,14 +50,4 @@ def test_carried_pointers(name: str, tmp_path_factory: pytest.TempPathFactory) -
     sources = {name: f"{HEAD}{{\n    told = 0;\n    {ALL[name]}\n}}\n"}
     held, found = BuiltTwice(sources, "%tracecut.carried.", tmp_path_factory, "cpp").found(name)
     assert held == (name in HELD)
-    draw = np.random.default_rng(7)
-    for steps in (0, 1, 2, 3, 7, 13):
-        for n in (1, 5, 9):
-            at, w = draw.integers(0, 9, 40).astype(np.int32), draw.random(80) * 9
-            start, results = draw.random(80), []
-            for run in found:
-                run.restype = ctypes.c_long  # type: ignore[attr-defined]
-                own, y = w.copy(), start.copy()
-                arrays = (ctypes.c_void_p(one.ctypes.data) for one in (at, own, y))
-                results.append((run(ctypes.c_int(n), ctypes.c_int(steps), *arrays), own.tolist(), y.tolist()))
-            assert results[0] == results[1]
+    expect_the_same(found, (0, 1, 2, 3, 7, 13), (1, 5, 9))

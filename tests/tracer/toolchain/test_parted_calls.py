@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import ctypes
-
-import numpy as np
 import pytest
 
-from .built_twice import BuiltTwice
+from .built_twice import BuiltTwice, expect_the_same
 
 HEAD = """
 static long told;
@@ -47,14 +44,4 @@ def test_calls_under_a_condition(name: str, tmp_path_factory: pytest.TempPathFac
     )
     parted, found = both.found(name)
     assert parted == (name in PARTED)
-    draw = np.random.default_rng(7)
-    for on in (0, 1, 2, 3):
-        for n in (0, 1, 5, 9):
-            at, w = draw.integers(0, 9, 40).astype(np.int32), draw.random(80) * 9
-            start, results = draw.random(80), []
-            for run in found:
-                run.restype = ctypes.c_long  # type: ignore[attr-defined]
-                y = start.copy()
-                arrays = (ctypes.c_void_p(one.ctypes.data) for one in (at, w, y))
-                results.append((run(ctypes.c_int(n), ctypes.c_int(on), *arrays), y.tolist()))
-            assert results[0] == results[1]
+    expect_the_same(found, (0, 1, 2, 3), (0, 1, 5, 9))
