@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 from tracecut.support import plain_kernels
+from tracecut.support.garbage_collection import collect_seldom
 
 # A change is judged on the same examples each time; `--hypothesis-profile=search` draws others. How long one of them
 # takes decides nothing: the first may load or compile a kernel.
@@ -49,8 +50,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish() -> None:
     """What is imported and collected stays: the garbage collector need not look through it again and again."""
     gc.collect()
-    gc.freeze()
-    gc.set_threshold(20_000, 20, 50)
+    collect_seldom()
 
 
 def same_as_golden(path: Path, text: str, update: bool) -> None:
