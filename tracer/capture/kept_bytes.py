@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ class KeptBytes:
 
     def _begin(self) -> None:
         """Nothing is kept yet."""
-        self._process = os.getpid()
+        self._process, self._lock = os.getpid(), threading.Lock()  # threads of the program enter loops, too
         self.path = self._folder / f"contents-{self._process}.bin"
         self._bases = self._sizes = self._starts = np.zeros(0, np.int64)  # where each object was kept last, by address
         self._end = 0
@@ -53,11 +54,12 @@ class KeptBytes:
         """
         if self._process != os.getpid():
             self._begin()
-        starts = self._unchanged(bases, sizes, places)
-        new = np.flatnonzero(starts < 0)
-        if new.size:
-            starts[new] = self._write(sizes[new], places[new])
-            self._remember(bases, sizes, starts)
+        with self._lock:
+            starts = self._unchanged(bases, sizes, places)
+            new = np.flatnonzero(starts < 0)
+            if new.size:
+                starts[new] = self._write(sizes[new], places[new])
+                self._remember(bases, sizes, starts)
         return starts
 
     def _unchanged(self, bases: Places, sizes: Places, places: Places) -> Places:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from itertools import pairwise
 from pathlib import Path
 
@@ -20,7 +21,7 @@ class Pieces:
     """A stretch of memory that objects lie in."""
 
     def __init__(self, size: int) -> None:
-        self.data = np.arange(size, dtype=np.uint64).astype(np.uint8)
+        self.data = np.random.default_rng(3).integers(0, 256, size).astype(np.uint8)
         self.base = self.data.ctypes.data
 
     def keep(self, kept: KeptBytes, pieces: list[tuple[int, int]]) -> list[int]:
@@ -107,3 +108,22 @@ def test_a_forked_process_writes_a_file_of_its_own(tmp_path: Path) -> None:
         os._exit(0 if fine and kept.path.read_bytes() == memory.data[:50].tobytes() else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert memory.keep(kept, [(0, 50)]) == first and parent.stat().st_size == 50
+
+
+def test_threads_do_not_write_over_each_other(tmp_path: Path) -> None:
+    kept, memory = made(tmp_path), Pieces(64 * SMALL)
+    found: dict[int, list[int]] = {}
+
+    def keep(number: int) -> None:
+        for step in range(8):
+            found[8 * number + step] = memory.keep(kept, [((8 * number + step) * SMALL, SMALL - 1)])
+
+    threads = [threading.Thread(target=keep, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    whole = kept.path.read_bytes()
+    assert len(found) == 64
+    for place, (at,) in found.items():
+        assert whole[at : at + SMALL - 1] == memory.data[place * SMALL : (place + 1) * SMALL - 1].tobytes()
