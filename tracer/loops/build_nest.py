@@ -8,7 +8,6 @@ from dataclasses import replace
 from tracecut.ir.llvm import Instruction, Operand
 from tracecut.ir.llvm.control_flow import Loop
 from tracecut.ir.llvm.debug_info import Lines, Place
-from tracecut.ir.llvm.def_use import FunctionView
 from tracecut.ir.llvm.module import GlobalVariable
 from tracecut.ir.loops.expressions import Expr, Pool, pointer_roots
 from tracecut.ir.loops.nest import (
@@ -38,7 +37,7 @@ from .updates.reductions import Uses, feeds_itself, register_reduction
 
 
 def describe_nest(
-    view: FunctionView,
+    uses: Uses,
     root: Loop,
     lines: Lines,
     variables: Mapping[str, GlobalVariable],
@@ -47,17 +46,17 @@ def describe_nest(
     *,
     plain_streams: bool = False,
 ) -> Nest:
-    """Analyse `root` of a function. `own` names the functions that the module defines. `exits`: what is left out.
+    """Analyse `root` of the function of `uses`. `own` names the functions that the module defines.
 
-    `plain_streams`: whether output to standard streams does nothing but to write.
+    `exits`: what is left out. `plain_streams`: whether output to standard streams does nothing but to write.
     """
-    return _Builder(view, root, lines, variables, own, exits, plain_streams).build()
+    return _Builder(uses, root, lines, variables, own, exits, plain_streams).build()
 
 
 class _Builder:
     def __init__(
         self,
-        view: FunctionView,
+        uses: Uses,
         root: Loop,
         lines: Lines,
         variables: Mapping[str, GlobalVariable],
@@ -65,13 +64,13 @@ class _Builder:
         exits: tuple[Exit, ...],
         plain_streams: bool,
     ) -> None:
-        self.view = view
+        self.view = view = uses.view
         self.root = root
         self.lines = lines
         self.pool = Pool()
         self.taken = exits
         self.scalars = ScalarView(view, root, self.pool, exits)
-        self.uses = Uses(view)
+        self.uses = uses
         self.pairs: Pairs = frozenset()
         self.exits: frozenset[str] = frozenset()
         self.sites = SiteFinder(self.scalars, self.uses, lines, variables, own, plain_streams)
@@ -112,7 +111,7 @@ class _Builder:
         lives = nest.lives()
         made = {name: made_at(self.view, self.lines, name) for name in lives}
         loose = frozenset(name for name, type in lives.items() if type == "ptr" and may_stray(self.view, name))
-        known = self._stack(self._known_elsewhere() | lives if nest.pointers[1] else lives)
+        known = self._stack(dict.fromkeys([*self.uses.told, *lives]) if nest.pointers[1] else lives)
         stack = {**self._lent(lives, sites), **known}
         lent = _lent_behind(sites)
         return replace(nest, stack=stack, made=made, loose=loose, exits=self.taken, lent=lent)
@@ -148,7 +147,7 @@ class _Builder:
         found = roles(self.uses, name, within.blocks, self.exits, self.pairs)
         return tuple(self._place(instruction) or NOWHERE for instruction in found.data)
 
-    def _stack(self, lives: Mapping[str, str]) -> dict[str, int]:
+    def _stack(self, lives: Iterable[str]) -> dict[str, int]:
         """Stack arrays of a fixed size among the live values, and what lies behind addresses of their members."""
         found = {}
         for name in lives:
@@ -160,17 +159,6 @@ class _Builder:
                 size = self._allocated(made.instruction.word) - skipped
                 if size > 0 or not skipped:
                     found[name] = size
-        return found
-
-    def _known_elsewhere(self) -> dict[str, str]:
-        """Variables on the stack whose address is stored or handed on: loaded pointers may lead there."""
-        found = {}
-        for _, item in self.view.function.instructions():
-            kept = item.operands[:1] if item.op == "store" else item.operands if item.op in ("call", "invoke") else ()
-            for value in kept if not item.word.startswith("@llvm.") else ():
-                made = self.view.definitions.get(value.text)
-                if made is not None and made.instruction.op == "alloca":
-                    found[value.text] = "ptr"
         return found
 
     def _lent(self, lives: Mapping[str, str], sites: list[Site]) -> dict[str, int]:

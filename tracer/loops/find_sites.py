@@ -22,7 +22,7 @@ from .linear_forms import linear_form
 from .phi_sources import pointer_sources
 from .row_numbers import read_at
 from .scalar_evolution import ScalarView
-from .updates.reductions import MemoryReduction, Uses, guarded_reduction, memory_reduction
+from .updates.reductions import MemoryReduction, Uses
 from .updates.repeated_updates import computes, repeated_update
 
 
@@ -81,7 +81,7 @@ class SiteFinder:
     def find(self, loop: Loop, number: int, reach: Mapping[str, Condition], obstacles: list[Obstacle]) -> list[Site]:
         """Accesses whose innermost loop is `loop`; instructions that prevent reordering are added to `obstacles`."""
         sites: list[Site] = []
-        reductions = self._reductions(loop)
+        reductions = self.uses.reductions(loop)
         folded = {id(found.load) for _, found in reductions.values()}
         keys = {
             id(item): f"store:{name}:{place}"
@@ -113,20 +113,6 @@ class SiteFinder:
                 elif op in ("indirectbr", "callbr", "resume", "landingpad", "va_arg"):
                     obstacles.append(self.obstacle(ObstacleKind.UNKNOWN, f"a {op}", instruction))
         return sites
-
-    def _reductions(self, loop: Loop) -> dict[int, tuple[str, MemoryReduction]]:
-        """Store → (block of the load, the reduction that the store closes)."""
-        found: dict[int, tuple[str, MemoryReduction]] = {}
-        for name in self.view.flow.order:
-            block = self.view.flow.blocks[name]
-            for instruction in block.instructions if self.view.innermost(name) is loop else ():
-                if instruction.op != "store" or not instruction.is_simple_access:
-                    continue
-                plain = memory_reduction(self.uses, block, instruction)
-                made = (name, plain) if plain is not None else guarded_reduction(self.uses, block, instruction)
-                if made is not None and self.view.innermost(made[0]) is loop:
-                    found[id(instruction)] = made
-        return found
 
     def _access(
         self,

@@ -16,6 +16,7 @@ from tracecut.ir.loops.nest import Nest
 from .build_nest import describe_nest
 from .exits import exits_at
 from .flatten_rows import RowTable, flatten_rows
+from .updates.reductions import Uses
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,7 @@ class Analysis:
         self.plain_streams = not may_do_more({*self.variables, *self.module.declarations})
         self.views: dict[str, FunctionView] = {}
         self._holding: list[FunctionView] = []  # of each loop
+        self._uses: dict[str, Uses] = {}
         self._nests: dict[tuple[int, tuple[str, ...]], Nest] = {}
         self._flattened: dict[object, tuple[Analysis, tuple[RowTable, ...]]] = {}
         first = 0
@@ -71,9 +73,15 @@ class Analysis:
             view, root = self.view_of(loop), self.loop(loop)
             found = exits_at(view, root, exits)
             self._nests[loop, exits] = describe_nest(
-                view, root, self.lines, self.variables, self.own, found, plain_streams=self.plain_streams
+                self._uses_of(view), root, self.lines, self.variables, self.own, found, plain_streams=self.plain_streams
             )
         return self._nests[loop, exits]
+
+    def _uses_of(self, view: FunctionView) -> Uses:
+        name = view.function.name
+        if name not in self._uses:
+            self._uses[name] = Uses(view)
+        return self._uses[name]
 
     def parent(self, loop: int) -> int | None:
         view = self.view_of(loop)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -137,8 +137,15 @@ def _of_the_heap(said: str) -> str:
 def _flattened(analysis: Analysis, hooked: Iterable[int]) -> dict[int, Any]:
     """Loops with rows behind pointers → their nests in the flattened program."""
     flat, tables = analysis.flattened(_functions(analysis, hooked))
-    nests = {loop: flat.nest(loop) for loop in hooked} if tables else {}
+    loads = {(table.function, name) for table in tables for name in table.loads}
+    nests = {loop: flat.nest(loop) for loop in hooked if _makes(flat, loop, loads)}
     return {loop: nest_json.to_json(nest) for loop, nest in nests.items() if row_tables(nest, tables)}
+
+
+def _makes(analysis: Analysis, loop: int, values: Collection[tuple[str, str]]) -> bool:
+    """Whether one of some values, by function and name, is made in a loop."""
+    view, blocks = analysis.view_of(loop), analysis.loop(loop).blocks
+    return any(name == view.function.name and view.definitions[value].block in blocks for name, value in values)
 
 
 def _functions(analysis: Analysis, loops: Iterable[int]) -> frozenset[str]:

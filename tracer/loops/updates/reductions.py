@@ -6,7 +6,9 @@ intermediate values must have no other use: a prefix sum has the same form but u
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from tracecut.ir.llvm import Block, Instruction, int_bits
 from tracecut.ir.llvm.associative import COMPARED, combined
@@ -22,10 +24,11 @@ FLOAT_OPERATORS = frozenset({"fadd", "fmul", "fmin", "fmax"})  # of the last two
 
 
 class Uses:
-    """Who uses which value, for one function."""
+    """Who uses which value, for one function; and what of it is the same for all nests that its loops lie in."""
 
     def __init__(self, view: FunctionView) -> None:
         self.view = view
+        self._reductions: dict[Loop, dict[int, tuple[str, MemoryReduction]]] = {}
         self._users: dict[str, list[tuple[str, Instruction]]] = {}
         for block, instruction in view.function.instructions():
             for name in set(instruction.uses):
@@ -35,6 +38,35 @@ class Uses:
     def of(self, name: str | None) -> list[tuple[str, Instruction]]:
         """(block, instruction) of every user of a value."""
         return self._users.get(name or "", [])
+
+    def reductions(self, loop: Loop) -> Mapping[int, tuple[str, MemoryReduction]]:
+        """id of a store right in `loop` → (block of the load, the reduction that the store closes)."""
+        if loop not in self._reductions:
+            self._reductions[loop] = dict(self._closed(loop))
+        return self._reductions[loop]
+
+    def _closed(self, loop: Loop) -> Iterator[tuple[int, tuple[str, MemoryReduction]]]:
+        blocks = (self.view.flow.blocks[name] for name in self.view.flow.order if self.view.innermost(name) is loop)
+        for block in blocks:
+            for instruction in block.instructions:
+                if instruction.op != "store" or not instruction.is_simple_access:
+                    continue
+                plain = memory_reduction(self, block, instruction)
+                made = (block.name, plain) if plain is not None else guarded_reduction(self, block, instruction)
+                if made is not None and self.view.innermost(made[0]) is loop:
+                    yield id(instruction), made
+
+    @cached_property
+    def told(self) -> tuple[str, ...]:
+        """Variables on the stack whose address is stored or handed on: loaded pointers may lead there."""
+        found: dict[str, None] = {}
+        for _, item in self.view.function.instructions():
+            kept = item.operands[:1] if item.op == "store" else item.operands if item.op in ("call", "invoke") else ()
+            for value in kept if not item.word.startswith("@llvm.") else ():
+                made = self.view.definitions.get(value.text)
+                if made is not None and made.instruction.op == "alloca":
+                    found[value.text] = None
+        return tuple(found)
 
 
 @dataclass(frozen=True)
