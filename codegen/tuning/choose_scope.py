@@ -8,6 +8,7 @@ from typing import Any
 
 from tracecut.codegen.schedule.inspector.inspect_scope import Inspection, TooLargeError
 from tracecut.support.errors import ArtefactError, UnsupportedError
+from tracecut.support.process.cpu_limit import CpuTime, CpuTimeSpentError, cpu_limit
 from tracecut.tracer.loops.exits import dominated
 from tracecut.tracer.loops.program import Analysis
 
@@ -35,16 +36,21 @@ class ScopeChoice:
 
     Attributes:
         chosen: None if there is none. refused: loop → why the layout is not kept over it, of those around the chosen
-            scope. reason: why there is none.
+            scope. reason: why there is none. unfinished: whether the time was spent before all had been looked at.
     """
 
     chosen: ChosenScope | None
     refused: Mapping[int, str]
     reason: str = ""
+    unfinished: bool = False
 
 
 def choose_scope(
-    captured: Captured, spec: Mapping[str, Any], entries: Mapping[int, int], wanted: Callable[[], Wanted]
+    captured: Captured,
+    spec: Mapping[str, Any],
+    entries: Mapping[int, int],
+    wanted: Callable[[], Wanted],
+    time: CpuTime | None = None,
 ) -> ScopeChoice:
     """The outermost scope in which everything that the region gathers can move; else the one where most can.
 
@@ -52,12 +58,15 @@ def choose_scope(
 
     Args:
         spec: of a worker. entries: loop → how often it was entered. wanted: what an inspection is to look for.
+        time: that it may take; then what is best so far is taken. None: any.
     """
     region = captured.region
     best: ChosenScope | None = None
     enough = False
     refused: dict[int, str] = {}
     too_large = ""  # what could be allowed, before what could not be helped
+    time = time or CpuTime(None)
+    unfinished = False
     for scope, exits, rounds in scope_variants(spec, entries):
         if enough and best is not None and not _spares(best, captured.analysis, scope, exits, rounds):
             continue
@@ -65,7 +74,11 @@ def choose_scope(
             refused[scope] = "the entry that was captured lies in one of its entries that were not looked at"
             continue
         try:
-            seen, found = inspect_variant(captured, scope, exits, wanted())
+            with cpu_limit(time.left):
+                seen, found = inspect_variant(captured, scope, exits, wanted())
+        except CpuTimeSpentError:
+            unfinished = True
+            break
         except ArtefactError as error:  # what stays needs a loop that is left out
             refused.setdefault(scope, error.message)
             continue
@@ -84,9 +97,14 @@ def choose_scope(
             enough = found.enough(region)
     if best is None:
         # The reason of the loop itself; why the layout does not extend to the loops around it is reported separately.
-        return ScopeChoice(None, refused, too_large or refused.get(region) or next(iter(refused.values()), ""))
+        why = too_large or refused.get(region) or next(iter(refused.values()), "")
+        if unfinished:
+            took = f"{time.seconds:.2g} s of CPU time"
+            rest = f"{why}; smaller scopes were not looked at, {took} were spent"
+            why = rest if why else f"its inspection was stopped after {took}"
+        return ScopeChoice(None, refused, why, unfinished)
     around = spec["scopes"][: spec["scopes"].index(best.scope)]
-    return ScopeChoice(best, {other: refused[other] for other in around if other in refused})
+    return ScopeChoice(best, {other: refused[other] for other in around if other in refused}, unfinished=unfinished)
 
 
 def _spares(best: ChosenScope, analysis: Analysis, scope: int, exits: tuple[str, ...], rounds: int) -> bool:

@@ -30,6 +30,7 @@ from tracecut.support.errors import ScheduleError, TracecutError
 from tracecut.support.files import load_json, write_json
 from tracecut.support.garbage_collection import collect_seldom
 from tracecut.support.optional_parts import optional
+from tracecut.support.process.cpu_limit import CpuTime
 from tracecut.support.process.early_worker import awaited
 from tracecut.tracer.capture.snapshot import Capture
 from tracecut.tracer.legality.evaluation.contents import bytes_kept
@@ -90,9 +91,11 @@ class Worker:
         self.captured = Captured(analysis, Capture.load(self.spec["capture"]), self.region, self.values)
         self._done("load")
         self._stage("legality")
+        looking = CpuTime(self.spec["looking"])
         with memory_budget.freed_memory_kept():
             self.result |= sampled_verdict(self.captured, self.machine, self.spec)
-            chosen = None if "passed_over" in self.result else self._choose_scope()
+            chosen = None if "passed_over" in self.result else self._choose_scope(looking)
+        self.result["inspected"] = looking.used
         self._done("legality")
         if chosen is None:
             return self.result
@@ -115,14 +118,15 @@ class Worker:
         self._tune(scope, inspection)
         return self.result
 
-    def _choose_scope(self) -> tuple[int, Inspection] | None:
+    def _choose_scope(self, looking: CpuTime) -> tuple[int, Inspection] | None:
         spec = self.spec
 
         def wanted() -> Wanted:
             limit = int(spec["memory"]) - self._held()
             return Wanted(bool(spec["renumber"]), bool(spec["exact"]), limit, self.looks_up)
 
-        found = choose_scope(self.captured, spec, self.entries, wanted)
+        found = choose_scope(self.captured, spec, self.entries, wanted, looking)
+        self.result["unfinished"] = found.unfinished
         self.result["scopes_refused"] = {str(scope): why for scope, why in found.refused.items()}
         if found.chosen is None:
             self.result |= {"class": "rejected", "reason": found.reason or "it cannot be run by itself"}

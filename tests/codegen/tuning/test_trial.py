@@ -23,7 +23,7 @@ from tracecut.support.tolerances import RESULTS, SUM
 
 from tracecut.pipeline.stages.manifest import stopped_plans
 from tracecut.pipeline.stages.publish import remarks_of
-from tracecut.pipeline.stages.tune import _no_order
+from tracecut.pipeline.stages.why_no_order import no_order
 
 GRAPH = LocalityGraph(np.array([0, 2, 4]), np.array([0, 1, 1, 2], np.int32), 3)
 
@@ -103,11 +103,11 @@ def entry(method: str, note: str = "", *, compared: bool = False) -> dict[str, A
 
 def test_why_no_order_is_used() -> None:
     original, crash = entry("original"), entry("metis", "failed: METIS crashed")
-    assert _no_order([original, crash]) == "no order could be made: metis failed: METIS crashed"
-    assert "was faster" in _no_order([original, crash, entry("rcm") | {"region_ms": 3.0}])
-    assert "METIS crashed" in _no_order([original, entry("rcm", "not tried: no time"), crash])
-    assert "was faster" in _no_order([original, entry("rcm", "not tried: no time")])
-    assert "METIS crashed" in _no_order([original, crash, entry("rcm", compared=True)])
+    assert no_order([original, crash]) == "no order could be made: metis failed: METIS crashed"
+    assert "was faster" in no_order([original, crash, entry("rcm") | {"region_ms": 3.0}])
+    assert "METIS crashed" in no_order([original, entry("rcm", "not tried: no time"), crash])
+    assert "was faster" in no_order([original, entry("rcm", "not tried: no time")])
+    assert "METIS crashed" in no_order([original, crash, entry("rcm", compared=True)])
 
 
 def test_a_faster_order_whose_copies_cost_too_much_is_named() -> None:
@@ -115,8 +115,8 @@ def test_a_faster_order_whose_copies_cost_too_much_is_named() -> None:
     original, slow = entry("original") | {"region_ms": 13.0}, entry("metis") | {"region_ms": 14.0, "copy_ms": 1.0}
     fast = entry("rcm") | {"region_ms": 8.0, "region_all_ms": 5.0, "copy_ms": 9.0}
     apart = "; it cannot be kept over the loop at a.c:7: the loop contains a call to printf (a.c:9)"
-    assert _no_order([original, slow]) == "no order was faster than the original order"
-    found = _no_order([original, slow, fast], 1.0, apart)
+    assert no_order([original, slow]) == "no order was faster than the original order"
+    found = no_order([original, slow, fast], 1.0, apart)
     assert found.startswith("with rcm a sweep is 2.6 times as fast (13 -> 5 ms), but")
     assert "takes 9 ms each sweep, which uses up the gain" in found and found.endswith(apart)
 

@@ -27,8 +27,10 @@ from tracecut.tracer.runtime.link import runtime_object
 from .called_from import called_from
 from .capture import Traced, hooked_loops
 from .deadline import Deadline
+from .looking_time import LookingTime
 from .select_loops import Hot, executed_work
 from .settings import Settings
+from .why_no_order import kept_apart, no_order, too_costly
 
 # An inspection is stopped after this many seconds plus this multiple of the budget for trying orders.
 SECONDS, PATIENCE = 300.0, 20.0
@@ -36,10 +38,8 @@ SECONDS, PATIENCE = 300.0, 20.0
 
 WORKER = "tracecut.codegen.tuning.worker"
 NEVER = Deadline()
-ALIKE = 1.02  # times within this factor are considered equal
 CALLED = "; the program comes to it by a call"  # of a library's header, at the line that is named
 FAILED = "its inspection failed"  # how the reason of a loop begins whose worker died
-SWEEPS = ("region_ms", "region_all_ms")
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,18 +83,26 @@ def tune_regions(
     covered: set[int] = set()
     ordered: set[int] = set()
     number = first_region = 0
+    worth = seconds if seconds is not None and _left_to_us(settings) else None
+    work = executed_work(analysis, traced.profile) if worth is not None else {}
+    looking = None if worth is None or deadline.seconds is not None else LookingTime(worth)
     for place, hot in enumerate(hots):
         if not hot.captured:
             assert hot.verdict is not None
             results.append(_clear(hot, hot.loop, hot.verdict))
             continue
         tried: list[RegionResult] = []
-        ends = deadline.share_ends(hot.share, sum(item.share for item in hots[place:] if item.captured))
+        rest = sum(item.share for item in hots[place:] if item.captured)
+        ends = deadline.share_ends(hot.share, rest)
+        later = 0.0 if looking is None else looking.left - looking.share(hot.share, rest)
         for loop in (hot.loop, *hot.inside):
             if loop in covered:
                 continue
             if deadline.spent and (tried or any("candidates" in item.data for item in results)):
                 tried.append(_not_begun(hot, loop, deadline))  # the hottest loop has its first order always
+                break
+            if looking is not None and looking.left <= later:
+                tried += [] if tried else [_clear(hot, loop, ("rejected", looking.why, ()))]
                 break
             described = _ordered_by_its_text(analysis, loop)
             if described is not None:
@@ -103,11 +111,16 @@ def tune_regions(
             free, taken = layout_scopes(analysis, traced, loop, ordered)
             spec = region_spec(settings, analysis, traced, loop, free, folder, cpus)
             spec |= {"number": number, "first_region": first_region, "deadline": ends}
-            if seconds is not None and _left_to_us(settings):
-                around = max(executed_work(analysis, traced.profile)[scope] for scope in (hot.loop, *free))
-                spec["worth"] = {"seconds": seconds, "share": hot.share, "around": around}
+            if worth is not None:
+                around = max(work[scope] for scope in (hot.loop, *free))
+                spec["worth"] = {"seconds": worth, "share": hot.share, "around": around}
+            if looking is not None:
+                spec["looking"] = looking.left - later
             result = _tune_one(settings, analysis, hot, spec, deadline, say, early)
             early = None
+            if looking is not None:
+                looking = looking.after(result.data)
+                result = _with_hint(result, looking)
             if "scopes_refused" in result.data:
                 result.data["scopes_refused"] |= taken
             tried.append(result)
@@ -126,6 +139,14 @@ def tune_regions(
     if early is not None:
         early.stop()
     return [_at_own_line(analysis, result) for result in results]
+
+
+def _with_hint(result: RegionResult, looking: LookingTime) -> RegionResult:
+    """A loop that was not looked at in all ways, with how it is."""
+    if not result.refused or not result.data.get("unfinished"):
+        return result
+    why = f"{result.refused}; {looking.hint}"
+    return replace(result, data={**result.data, "reason": why}, refused=why)
 
 
 def _left_to_us(settings: Settings) -> bool:
@@ -204,7 +225,7 @@ def _tune_one(
             return _not_begun(hot, loop, deadline)
         reason = f"{FAILED}: {error.message}{f' ({last})' if last else ''}"
         return RegionResult(hot, loop, {"class": "rejected", "reason": reason, "places": []}, refused=reason)
-    apart = _kept_apart(analysis, data)
+    apart = kept_apart(analysis, data)
     scope, refused = None, ""
     outlined: dict[int, Outlined] = {}
     if data.get("failed"):
@@ -214,7 +235,7 @@ def _tune_one(
     elif "predicted" in data:
         refused = str(data["predicted"]["words"])
     elif "schedule" not in data:
-        refused = _no_order(data["candidates"], data.get("sweeps", 1.0), apart)
+        refused = no_order(data["candidates"], data.get("sweeps", 1.0), apart)
     elif data.get("identity_equal") is False:
         refused = "the self-test failed: the extracted loop does not reproduce the original bit for bit"
         data["stopped"] = "self-test"
@@ -226,7 +247,7 @@ def _tune_one(
         else:
             functions = {int(region): function_in(found) for region, found in data["functions"].items()}
             outlined = {region: replace(scope.outlined[region], function=found) for region, found in functions.items()}
-            refused = _too_costly(settings, data, scope, apart)
+            refused = too_costly(settings, data, scope, apart)
     return RegionResult(hot, loop, data, scope, outlined, refused)
 
 
@@ -261,6 +282,7 @@ def region_spec(
         "in_proportion": settings.loop_budget is None,
         "deadline": None,
         "worth": None,
+        "looking": None,
         "memory": settings.memory or default_budget(),
         "cpus": list(cpus),
         "machine": None if settings.machine is None else asdict(settings.machine),
@@ -296,47 +318,6 @@ def _module(folder: Path, analysis: Analysis) -> Path:
     return path
 
 
-def _no_order(candidates: Sequence[Mapping[str, Any]], sweeps: float = 1.0, apart: str = "") -> str:
-    """Why no order is used: all failed, none was faster, or copies cost more than the fastest order gains.
-
-    `sweeps`: executions of the loop per entry of the layout. `apart`: why the layout is not kept for longer.
-    """
-    tried = [item for item in candidates if item["method"] != "original" and not item["compared"]]
-    failed = [f"{item['method']} {item['note']}" for item in tried if item["note"].startswith(("failed", "refused"))]
-    if failed and all(item.get("region_ms") is None for item in tried):
-        return f"no order could be made: {'; '.join(failed)}"
-    before = next((item.get("region_ms") for item in candidates if item["method"] == "original"), None)
-    times = [(min(ms), item) for item in tried if (ms := [item[key] for key in SWEEPS if item.get(key) is not None])]
-    if before is not None and times:
-        after, item = min(times, key=lambda pair: pair[0])
-        if after * ALIKE < before:
-            return _copies_cost(str(item["method"]), before, after, item["copy_ms"] or 0.0, sweeps, apart)
-    return "no order was faster than the original order"
-
-
-def _copies_cost(method: str, before: float, after: float, copy: float, sweeps: float, apart: str) -> str:
-    """The message that copies outweigh a faster loop, with the milliseconds of a sweep before and after, and of the
-    copies."""
-    often = "each sweep" if round(sweeps) <= 1 else f"every {round(sweeps)} sweeps"
-    return (
-        f"with {method} a sweep is {before / after:.3g} times as fast ({before:.3g} -> {after:.3g} ms), but copying "
-        f"the data to the new layout and back takes {copy:.3g} ms {often}, which uses up the gain{apart}"
-    )
-
-
-def _kept_apart(analysis: Analysis, data: Mapping[str, Any]) -> str:
-    """Why the layout is left before the next iteration of the loop around its scope; empty if not known."""
-    refused = data.get("scopes_refused", {})
-    scope = data.get("scope")
-    above = None if scope is None else analysis.parent(int(scope))
-    while above is not None and str(above) not in refused:
-        above = analysis.parent(above)
-    if above is None:
-        return ""
-    place = next(record.place for record in analysis.records if record.id == above)
-    return f"; it cannot be kept over the loop at {place.told}: {refused[str(above)]}"
-
-
 def layout_scopes(
     analysis: Analysis, traced: Traced, loop: int, ordered: Collection[int]
 ) -> tuple[list[int], dict[str, str]]:
@@ -366,14 +347,3 @@ def scope_exits(analysis: Analysis, traced: Traced, scope: int, loop: int) -> li
     root, runs = analysis.loop(scope), profile.entries.get(loop, 0)
     counts = block_counts(view, root, counted, profile.iterations)
     return find_exits(view, root, analysis.loop(loop), counts, runs, analysis.own)
-
-
-def _too_costly(settings: Settings, data: Mapping[str, Any], scope: ScopeFile, apart: str) -> str:
-    """Why the gain does not outweigh the cost of entering and leaving the layout; empty if it does."""
-    costs = scope.costs
-    saved = costs["sweeps"] * (costs["original"] - costs["optimized"]) - costs["copy"]
-    if settings.force or saved > settings.min_gain * costs["sweeps"] * costs["original"]:
-        return ""
-    jobs = max(1, data.get("jobs") or 1) / 1e6
-    before, after, copy = (costs[name] * jobs for name in ("original", "optimized", "copy"))
-    return _copies_cost(str(data["method"]), before, after, copy, costs["sweeps"], apart)
