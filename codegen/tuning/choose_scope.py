@@ -13,7 +13,9 @@ from tracecut.tracer.loops.exits import dominated
 from tracecut.tracer.loops.program import Analysis
 
 from .inspect_variant import Captured, Wanted, inspect_variant
-from .scope_variants import scope_variants
+from .scope_variants import Variant, scope_variants
+
+MANY = 3  # scopes to look at from which on it is asked first whether the region may be reordered in any
 
 
 @dataclass(frozen=True)
@@ -54,50 +56,30 @@ def choose_scope(
 ) -> ScopeChoice:
     """The outermost scope in which everything that the region gathers can move; else the one where most can.
 
-    Where the code beside the region would look up records in loops that never ran, these are made exits.
+    Where the code beside the region would look up records in loops that never ran, these are made exits. Of a loop that
+    keeps its order when it is looked at by itself no other scope is looked at: there is less known in them.
 
     Args:
         spec: of a worker. entries: loop → how often it was entered. wanted: what an inspection is to look for.
         time: that it may take; then what is best so far is taken. None: any.
     """
-    region = captured.region
-    best: ChosenScope | None = None
-    enough = False
-    refused: dict[int, str] = {}
-    too_large = ""  # what could be allowed, before what could not be helped
-    time = time or CpuTime(None)
-    unfinished = False
-    for scope, exits, rounds in scope_variants(spec, entries):
-        if enough and best is not None and not _spares(best, captured.analysis, scope, exits, rounds):
-            continue
-        if scope not in captured.capture.values:  # of a loop that is entered often, few entries are looked at
-            refused[scope] = "the entry that was captured lies in one of its entries that were not looked at"
-            continue
-        try:
-            with cpu_limit(time.left):
-                seen, found = inspect_variant(captured, scope, exits, wanted())
-        except CpuTimeSpentError:
-            unfinished = True
-            break
-        except ArtefactError as error:  # what stays needs a loop that is left out
-            refused.setdefault(scope, error.message)
-            continue
-        except UnsupportedError as error:
-            refused[scope] = error.message  # what stops the last variant is in the way of all others, too
-            if isinstance(error, TooLargeError):
-                too_large = error.message
-            continue
-        if region not in found.verdicts:
-            refused[scope] = "the region is part of a larger loop there"
-            continue
-        if best is None or found.rank(region) > best.inspection.rank(region) or (enough and found.enough(region)):
-            best = ChosenScope(scope, rounds, seen, found)
-        if not enough:
-            refused[scope] = found.why_less(region)
-            enough = found.enough(region)
+    search, variants = _Search(captured, wanted), scope_variants(spec, entries)
+    time, unfinished = time or CpuTime(None), False
+    alone = next((variant for variant in variants if variant[:2] == (captured.region, ())), None)
+    try:
+        with cpu_limit(time.left):
+            for place, variant in enumerate(variants):
+                search.look(*variant)
+                if alone is not None and not search.movable and len(variants) - place > MANY:
+                    if search.hopeless(alone):
+                        break
+                    alone = None
+    except CpuTimeSpentError:
+        unfinished = True
+    best, refused = search.best, search.refused
     if best is None:
         # The reason of the loop itself; why the layout does not extend to the loops around it is reported separately.
-        why = too_large or refused.get(region) or next(iter(refused.values()), "")
+        why = search.too_large or refused.get(captured.region) or next(iter(refused.values()), "")
         if unfinished:
             took = f"{time.seconds:.2g} s of CPU time"
             rest = f"{why}; smaller scopes were not looked at, {took} were spent"
@@ -105,6 +87,61 @@ def choose_scope(
         return ScopeChoice(None, refused, why, unfinished)
     around = spec["scopes"][: spec["scopes"].index(best.scope)]
     return ScopeChoice(best, {other: refused[other] for other in around if other in refused}, unfinished=unfinished)
+
+
+class _Search:
+    """What was found among the scopes of a region so far.
+
+    `refused`: scope → why it is not the one. `too_large`: what could be allowed, before what could not be helped.
+    """
+
+    def __init__(self, captured: Captured, wanted: Callable[[], Wanted]) -> None:
+        self.captured, self.wanted = captured, wanted
+        self.best: ChosenScope | None = None
+        self.enough = False
+        self.refused: dict[int, str] = {}
+        self.too_large = ""
+
+    @property
+    def movable(self) -> bool:
+        """Whether the region may be reordered in a scope that was looked at."""
+        return self.best is not None and self.best.inspection.verdicts[self.captured.region].movable
+
+    def hopeless(self, alone: Variant) -> bool:
+        """Whether the region keeps its order by itself, which is then what is known of it. `alone`: its own scope."""
+        other = _Search(self.captured, self.wanted)
+        other.look(*alone)
+        if other.movable or other.too_large:
+            return False  # the scopes around it come first
+        self.best, self.refused = other.best or self.best, self.refused | other.refused
+        return True
+
+    def look(self, scope: int, exits: tuple[str, ...], rounds: int) -> None:
+        """Look at a variant of a scope, unless what is known is enough."""
+        region, refused, best = self.captured.region, self.refused, self.best
+        if self.enough and best is not None and not _spares(best, self.captured.analysis, scope, exits, rounds):
+            return
+        if scope not in self.captured.capture.values:  # of a loop that is entered often, few entries are looked at
+            refused[scope] = "the entry that was captured lies in one of its entries that were not looked at"
+            return
+        try:
+            seen, found = inspect_variant(self.captured, scope, exits, self.wanted())
+        except ArtefactError as error:  # what stays needs a loop that is left out
+            refused.setdefault(scope, error.message)
+            return
+        except UnsupportedError as error:
+            refused[scope] = error.message  # what stops the last variant is in the way of all others, too
+            if isinstance(error, TooLargeError):
+                self.too_large = error.message
+            return
+        if region not in found.verdicts:
+            refused[scope] = "the region is part of a larger loop there"
+            return
+        if best is None or found.rank(region) > best.inspection.rank(region) or (self.enough and found.enough(region)):
+            self.best = ChosenScope(scope, rounds, seen, found)
+        if not self.enough:
+            refused[scope] = found.why_less(region)
+            self.enough = found.enough(region)
 
 
 def _spares(best: ChosenScope, analysis: Analysis, scope: int, exits: tuple[str, ...], rounds: int) -> bool:

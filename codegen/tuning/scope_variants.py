@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+Variant = tuple[int, tuple[str, ...], int]
 
-def scope_variants(spec: Mapping[str, Any], entries: Mapping[int, int]) -> list[tuple[int, tuple[str, ...], int]]:
+
+def scope_variants(spec: Mapping[str, Any], entries: Mapping[int, int]) -> list[Variant]:
     """(scope, blocks at which its exits begin, how often its layout is entered), rarest first; then the outermost.
 
     Args:

@@ -18,18 +18,57 @@ WHY: dict[tuple[int, tuple[str, ...]], Exception] = {
     (3, ()): UnsupportedError("the loop contains a call to malloc"),
     (3, ("rare",)): UnsupportedError("the loop carries a value across iterations"),
     (3, ("rare", "rarer")): ArtefactError("what is left cannot be described"),
-    (7, ()): UnsupportedError("iterations 0 and 1 both touch x"),
 }
+VARIANTS = {"3": [[[], 0], [["rare"], 2], [["rare", "rarer"], 3]]}
 
 
 def test_it_is_that_of_the_last_variant(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its exits are around what stopped those before; one that cannot be described says nothing of the program."""
 
-    def refuse(captured: Any, scope: int, exits: tuple[str, ...], wanted: Any) -> None:
-        raise WHY[scope, exits]
+    def refuse(captured: Any, scope: int, exits: tuple[str, ...], wanted: Any) -> Any:
+        if scope == 3:
+            raise WHY[scope, exits]
+        return captured, inspection(movable=True)
 
-    found = chosen(monkeypatch, refuse, {"3": [[[], 0], [["rare"], 2], [["rare", "rarer"], 3]]})
-    assert found == ScopeChoice(None, {3: str(WHY[3, ("rare",)]), 7: str(WHY[7, ()])}, str(WHY[7, ()]))
+    found = chosen(monkeypatch, refuse, VARIANTS)
+    assert found.chosen is not None and found.chosen.scope == 7
+    assert found.refused == {3: str(WHY[3, ("rare",)])}
+
+
+@pytest.mark.parametrize("understood", [True, False])
+def test_a_loop_that_keeps_its_order_by_itself_is_looked_at_in_no_other_scope(
+    monkeypatch: pytest.MonkeyPatch, understood: bool
+) -> None:
+    """As soon as a first scope fails; a few are looked at anyway."""
+    looked = []
+
+    def refuse(captured: Any, scope: int, exits: tuple[str, ...], wanted: Any) -> Any:
+        looked.append((scope, exits))
+        if scope == 7 and understood:
+            return captured, inspection(movable=False)
+        raise WHY.get((scope, exits), UnsupportedError("iterations 0 and 1 both touch x"))
+
+    found = chosen(monkeypatch, refuse, VARIANTS)
+    assert looked == [(3, ()), (7, ())]
+    if understood:
+        assert found.chosen is not None and found.chosen.scope == 7
+    else:
+        assert found == ScopeChoice(
+            None, {3: str(WHY[3, ()]), 7: "iterations 0 and 1 both touch x"}, "iterations 0 and 1 both touch x"
+        )
+    looked.clear()
+    chosen(monkeypatch, refuse, {"3": VARIANTS["3"][:2]})
+    assert looked == [(3, ()), (3, ("rare",)), (7, ())]
+
+
+def inspection(*, movable: bool, moved: int = 1) -> Any:
+    """Of loop 7."""
+    return SimpleNamespace(
+        verdicts={7: SimpleNamespace(movable=movable)},
+        rank=lambda region: (movable, moved),
+        why_less=lambda region: "x would stay where it is: it is read",
+        enough=lambda region: False,
+    )
 
 
 @pytest.mark.parametrize(("worth", "told"), [(1, {}), (-1, {"3": "x would stay where it is: it is read"})])
@@ -39,15 +78,7 @@ def test_it_is_told_of_scopes_around_the_best_alone(
     """One that is understood may be worth less than a smaller one."""
 
     def understood(captured: Any, scope: int, exits: tuple[str, ...], wanted: Any) -> Any:
-        moved = worth if scope == 3 else 0
-        why = "x would stay where it is: it is read"
-        found = SimpleNamespace(
-            verdicts={7: None},
-            rank=lambda region: (True, moved),
-            why_less=lambda region: why,
-            enough=lambda region: False,
-        )
-        return captured, found
+        return captured, inspection(movable=True, moved=worth if scope == 3 else 0)
 
     choice = chosen(monkeypatch, understood, {})
     assert choice.chosen is not None and choice.chosen.scope == (3 if worth > 0 else 7)
@@ -84,8 +115,7 @@ def test_the_best_scope_that_was_found_in_time_is_taken(monkeypatch: pytest.Monk
     def inspect(captured: Any, scope: int, exits: tuple[str, ...], wanted: Any) -> Any:
         while scope == 7:
             pass
-        rank = {"rank": lambda region: (True, 1), "why_less": lambda region: "", "enough": lambda region: False}
-        return captured, SimpleNamespace(verdicts={7: None}, **rank)
+        return captured, inspection(movable=True)
 
     found = chosen(monkeypatch, inspect, {}, CpuTime(0.05))
     assert found.chosen is not None and found.chosen.scope == 3 and found.unfinished

@@ -97,7 +97,7 @@ def trace_program(
         values={loop: tuple(values) for loop, values in hooked.items()},
         nests={loop: nest_json.to_json(analysis.nest(loop)) for loop in hooked},
         flattened=_flattened(analysis, hooked),
-        tables=analysis.flattened(_functions(analysis, hooked))[1],
+        tables=analysis.flattened(functions_of(analysis, hooked))[1],
         watch=watch,
     )
     (folder / "spec.json").write_text(json.dumps(to_json(request)))
@@ -136,7 +136,7 @@ def _of_the_heap(said: str) -> str:
 
 def _flattened(analysis: Analysis, hooked: Iterable[int]) -> dict[int, Any]:
     """Loops with rows behind pointers → their nests in the flattened program."""
-    flat, tables = analysis.flattened(_functions(analysis, hooked))
+    flat, tables = analysis.flattened(functions_of(analysis, hooked))
     loads = {(table.function, name) for table in tables for name in table.loads}
     nests = {loop: flat.nest(loop) for loop in hooked if _makes(flat, loop, loads)}
     return {loop: nest_json.to_json(nest) for loop, nest in nests.items() if row_tables(nest, tables)}
@@ -148,5 +148,6 @@ def _makes(analysis: Analysis, loop: int, values: Collection[tuple[str, str]]) -
     return any(name == view.function.name and view.definitions[value].block in blocks for name, value in values)
 
 
-def _functions(analysis: Analysis, loops: Iterable[int]) -> frozenset[str]:
+def functions_of(analysis: Analysis, loops: Iterable[int]) -> frozenset[str]:
+    """The functions that hold some loops."""
     return frozenset(analysis.view_of(loop).function.name for loop in loops)

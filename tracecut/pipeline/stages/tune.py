@@ -13,7 +13,7 @@ from tracecut.codegen.runtime.schedule_file import ScopeFile
 from tracecut.codegen.schedule.plan.range_function import Outlined
 from tracecut.ir.llvm.debug_info import SYSTEM, Place
 from tracecut.ir.llvm.module_json import function_in, module_out
-from tracecut.ir.loops.refusals import carried_in_memory
+from tracecut.ir.loops.refusals import carried_in_memory, refusal
 from tracecut.support.errors import ArtefactError, TracecutError
 from tracecut.support.files import write_atomic, write_text
 from tracecut.support.memory_budget import default_budget
@@ -25,7 +25,7 @@ from tracecut.tracer.loops.program import Analysis
 from tracecut.tracer.runtime.link import runtime_object
 
 from .called_from import called_from
-from .capture import Traced, hooked_loops
+from .capture import Traced, functions_of, hooked_loops
 from .deadline import Deadline
 from .looking_time import LookingTime
 from .select_loops import Hot, executed_work
@@ -104,7 +104,7 @@ def tune_regions(
             if looking is not None and looking.left <= later:
                 tried += [] if tried else [_clear(hot, loop, ("rejected", looking.why, ()))]
                 break
-            described = _ordered_by_its_text(analysis, loop)
+            described = _kept_by_its_text(analysis, traced, loop)
             if described is not None:
                 tried.append(_clear(hot, loop, described))
                 continue
@@ -155,10 +155,19 @@ def _left_to_us(settings: Settings) -> bool:
     return not asked and settings.method == "auto" and settings.loop_budget is None
 
 
-def _ordered_by_its_text(analysis: Analysis, loop: int) -> tuple[str, str, tuple[Place, ...]] | None:
-    """What keeps the iterations of a loop in their order whatever the numbers of a run are; no worker has to look."""
-    found = next(carried_in_memory(analysis.nest(loop), loop), None)
-    return None if found is None else ("ordered", f"the loop {found.says}", found.places)
+def _kept_by_its_text(analysis: Analysis, traced: Traced, loop: int) -> tuple[str, str, tuple[Place, ...]] | None:
+    """What keeps the iterations of a loop in their order whatever the numbers of a run are; no worker has to look.
+
+    Rows behind pointers may be understood as one array: what only the pointers are in the way of is left to a worker.
+    """
+    found = next(carried_in_memory(analysis.nest(loop), loop), None) or refusal(analysis.nest(loop), loop)
+    if found is not None:
+        flat, _ = analysis.flattened(functions_of(analysis, traced.values))
+        if refusal(flat.nest(loop), loop) is None:
+            return None
+    return (
+        None if found is None else ("ordered" if found.ordered else "rejected", f"the loop {found.says}", found.places)
+    )
 
 
 def _at_own_line(analysis: Analysis, result: RegionResult) -> RegionResult:

@@ -68,7 +68,7 @@ def test_loops_are_tuned_until_the_budget_is_spent(
         return tune.RegionResult(hot, hot.loop, data, refused="no order was faster")
 
     monkeypatch.setattr(tune, "_tune_one", tuned_one)
-    monkeypatch.setattr(tune, "_ordered_by_its_text", lambda *_: None)
+    monkeypatch.setattr(tune, "_kept_by_its_text", lambda *_: None)
     monkeypatch.setattr(tune, "called_from", lambda *_: None)
     monkeypatch.setattr(tune, "layout_scopes", lambda *_: ([], {}))
     monkeypatch.setattr(tune, "region_spec", lambda settings, analysis, traced, loop, *_: {"region": loop})
@@ -102,7 +102,7 @@ def test_the_first_loop_gets_the_worker_that_waits(
         return tune.RegionResult(hot, hot.loop, {"class": "parallel"}, refused="no order was faster")
 
     monkeypatch.setattr(tune, "_tune_one", tuned_one)
-    monkeypatch.setattr(tune, "_ordered_by_its_text", lambda *_: None)
+    monkeypatch.setattr(tune, "_kept_by_its_text", lambda *_: None)
     monkeypatch.setattr(tune, "called_from", lambda *_: None)
     monkeypatch.setattr(tune, "layout_scopes", lambda *_: ([], {}))
     monkeypatch.setattr(tune, "region_spec", lambda settings, analysis, traced, loop, *_: {"region": loop})
@@ -137,7 +137,7 @@ def test_loops_that_are_not_worth_their_time_are_passed_over(
         return tune.RegionResult(hot, hot.loop, {"class": "rejected", "passed_over": True}, refused="no order pays")
 
     monkeypatch.setattr(tune, "_tune_one", tuned_one)
-    monkeypatch.setattr(tune, "_ordered_by_its_text", lambda *_: None)
+    monkeypatch.setattr(tune, "_kept_by_its_text", lambda *_: None)
     monkeypatch.setattr(tune, "called_from", lambda *_: None)
     monkeypatch.setattr(tune, "layout_scopes", lambda *_: ([9, 1], {}))
     monkeypatch.setattr(tune, "executed_work", lambda *_: {9: 0.8, 1: 0.5})

@@ -75,7 +75,7 @@ def run(
         return tune.RegionResult(hot, spec["region"], data, refused="a reason")
 
     monkeypatch.setattr(tune, "_tune_one", tuned_one)
-    monkeypatch.setattr(tune, "_ordered_by_its_text", lambda *_: None)
+    monkeypatch.setattr(tune, "_kept_by_its_text", lambda *_: None)
     monkeypatch.setattr(tune, "called_from", lambda *_: None)
     monkeypatch.setattr(tune, "layout_scopes", lambda *_: ([], {}))
     monkeypatch.setattr(tune, "executed_work", lambda *_: {1: 0.6, 2: 0.4, 3: 0.6})
