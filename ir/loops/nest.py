@@ -17,6 +17,7 @@ from .expressions import Expr, Pool, walk_all
 from .path_conditions import Condition, literals
 
 NOWHERE = Place("", 0)
+STEPS = ("op", "cast", "cmp", "choice")
 Edge = tuple[str, str]
 
 
@@ -342,6 +343,18 @@ class Nest:
             elif node.kind == "load" and node.data[1] == "ptr" and not node.has("counter"):
                 loads[node] = None
         return tuple(lives), tuple(loads)
+
+    @cached_property
+    def mere_steps(self) -> frozenset[int]:
+        """Ids of the expressions that are no more than a step on the way to one value: nothing else is made of them, no
+        load has them as address, and no site, condition or trip count is one. O(expressions)."""
+        roots = self.expressions()
+        shared, seen = {id(root) for root in roots}, dict[int, bool]()
+        for node in walk_all(roots):
+            for argument in node.args:
+                shared |= {id(argument)} if id(argument) in seen or node.kind == "load" else set()
+                seen[id(argument)] = argument.kind in STEPS
+        return frozenset(number for number, step in seen.items() if step and number not in shared)
 
     def inside(self, loop: int) -> set[int]:
         """Ids of `loop` and of every loop in it."""

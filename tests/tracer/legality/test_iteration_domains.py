@@ -14,7 +14,7 @@ from tracecut.ir.loops.nest import NOWHERE, Read, Site
 from tracecut.ir.loops.path_conditions import ALWAYS
 from tracecut.tracer.legality.evaluation.elements import LONG, load_aligned, load_pieces
 from tracecut.tracer.legality.evaluation.evaluate import Evaluation
-from tracecut.tracer.legality.evaluation.iteration_domains import inner_domain, is_even, mere_steps, pieces
+from tracecut.tracer.legality.evaluation.iteration_domains import inner_domain, is_even, pieces
 from tracecut.tracer.legality.evaluation.masked_arithmetic import runs_inside
 from tracecut.tracer.legality.evaluation.memory import HEAP, Object
 from tracecut.tracer.legality.probe_addresses import ends_inside
@@ -117,8 +117,8 @@ def test_steps_on_the_way_to_one_value_are_not_kept() -> None:
     address = pool.op("add", "i64", first, second)
     site = Site("load", Read(), "i64", 8, address, None, 1, ALWAYS, NOWHERE)
     nest = replace(here.nest, sites=(site,))
-    assert {id(once), id(first), id(second)} <= mere_steps(nest)
-    assert not {id(twice), id(site.address)} & mere_steps(nest)
+    assert {id(once), id(first), id(second)} <= nest.mere_steps
+    assert not {id(twice), id(site.address)} & nest.mere_steps
     evaluation = Evaluation(nest, here.memory, here.lives, limit=1 << 30)
     assert evaluation.domain(1) is not None
     before = evaluation.room.left

@@ -26,7 +26,6 @@ from .iteration_domains import (
     Levels,
     Room,
     inner_domain,
-    mere_steps,
     pieces,
 )
 from .loaded_values import loaded, walked
@@ -84,7 +83,7 @@ class Evaluation:
     def __post_init__(self) -> None:
         self.levels = Levels(self.nest)
         self.room = Room(self.levels, self.limit)
-        self._steps = mere_steps(self.nest)
+        self._steps = self.nest.mere_steps
 
     @property
     def too_long(self) -> dict[int, str]:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from tracecut.ir.loops.expressions import Expr, walk_all
+from tracecut.ir.loops.expressions import Expr
 from tracecut.ir.loops.nest import Nest
 from tracecut.support import memory_amounts
 from tracecut.support.lazy_kernels import compiled
@@ -176,21 +176,6 @@ def _unroll_numbers(counts: Any, counter: Any) -> None:
 def is_even(addresses: npt.NDArray[np.int64], step: int) -> bool:
     """Whether each address lies `step` bytes behind the one before. O(addresses), less where an early one does not."""
     return bool(np.all(np.diff(addresses[:MANY]) == step) and np.all(np.diff(addresses[MANY - 1 :]) == step))
-
-
-STEPS = ("op", "cast", "cmp", "choice")
-
-
-def mere_steps(nest: Nest) -> set[int]:
-    """Ids of the expressions that are no more than a step on the way to one value: nothing else is made of them, no
-    load has them as address, and no site, condition or trip count is one. O(expressions)."""
-    roots = list(nest.expressions())
-    shared, seen = {id(root) for root in roots}, dict[int, bool]()
-    for node in walk_all(roots):
-        for argument in node.args:
-            shared |= {id(argument)} if id(argument) in seen or node.kind == "load" else set()
-            seen[id(argument)] = argument.kind in STEPS
-    return {number for number, step in seen.items() if step and number not in shared}
 
 
 @dataclass
