@@ -14,6 +14,7 @@ from tracecut.ir.loops.expressions import Expr
 from tracecut.ir.loops.nest import Edge
 
 from .bit_masks import masks
+from .linear_forms import linear_form
 from .updates.reductions import Uses
 
 # Integer arithmetic that an address may be formed with and still be linear in the index.
@@ -58,7 +59,8 @@ Pairs = frozenset[frozenset[str]]
 def piece_pairs(trips: Iterable[Expr | None]) -> Pairs:
     """Loaded starts and ends of inner loops over pieces of an array: {start, end} by name.
 
-    Loops that count from 0 on run as often as the end is away from the start: `rows[i].size()`.
+    Loops that count from 0 on, or from the start, run as often as the end is away from the start: `rows[i].size()`,
+    `subspan(start[i], start[i + 1] - start[i])`.
     """
     found = set()
     for trip in trips:
@@ -70,6 +72,8 @@ def piece_pairs(trips: Iterable[Expr | None]) -> Pairs:
         )  # the pointers to the arrays of starts and ends may be loaded, too: members of an object
         if not first and len(last) == 2 and any(_subtracts(node, last) for node in bound.walk()):
             first = [last.pop()]
+        elif len(first) == 1 and len(last) == 2 and first[0] in last and _are_apart(start, bound, *last):
+            last.remove(first[0])
         if len(first) == len(last) == 1 and first[0] is not last[0]:
             found.add(frozenset({str(first[0].data[0]), str(last[0].data[0])}))
     return frozenset(found)
@@ -78,6 +82,14 @@ def piece_pairs(trips: Iterable[Expr | None]) -> Pairs:
 def _subtracts(node: Expr, loads: Sequence[Expr]) -> bool:
     """Whether one of two numbers is subtracted from the other one."""
     return node.kind == "op" and node.data[0] == "sub" and set(node.args) == set(loads)
+
+
+def _are_apart(start: Expr, bound: Expr, one: Expr, other: Expr) -> bool:
+    """Whether a bound lies as far behind a start as one of two numbers behind the other, or a multiple of it."""
+    first, last = linear_form(start, {}), linear_form(bound, {})
+    ways = {atom: last.terms.get(atom, 0) - first.terms.get(atom, 0) for atom in {**first.terms, **last.terms}}
+    moved = {atom: way for atom, way in ways.items() if way}
+    return moved.keys() == {one, other} and sum(moved.values()) == 0
 
 
 def exit_tests(uses: Uses, edges: Iterable[Edge]) -> frozenset[str]:

@@ -152,5 +152,11 @@ def test_a_loop_that_runs_as_often_as_two_numbers_are_apart_has_a_start_and_an_e
     way = pool.op("sub", "i64", end, start)
     assert pairs(start, end) == pairs(zero, way) == pairs(zero, pool.op("mul", "i64", way, pool.const(8)))
     assert pairs(zero, way) == [["%end", "%start"]]
+    first, scaled = (pool.op("mul", "i64", number, pool.const(8)) for number in (start, way))
+    assert pairs(start, pool.op("add", "i64", start, way)) == [["%end", "%start"]]
+    assert pairs(pool.op("add", "i64", at, first), pool.op("add", "i64", pool.op("add", "i64", at, first), scaled)) == [
+        ["%end", "%start"]
+    ]
+    assert not pairs(start, pool.op("add", "i64", end, way)) and not pairs(more, pool.op("add", "i64", start, way))
     both = pool.op("add", "i64", end, start)
     assert not pairs(zero, both) and not pairs(start, way) and not pairs(zero, pool.op("sub", "i64", both, more))
