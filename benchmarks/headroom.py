@@ -100,6 +100,7 @@ STEPS = {  # five seconds or so where the data are numbered at random
     "trust_region.cpp": 50,
     "two_levels.c": 100,
     "views.cpp": 50,
+    "waves_complex.cpp": 70,
 }
 ORDERS = {"random": "0", "natural": "1"}
 METRIC = "cpu seconds"

@@ -54,7 +54,13 @@ _MATH = (
     "fmax fmin fmod hypot ldexp lgamma log log10 log1p log2 logb lrint lround llrint llround nearbyint nextafter pow "
     "remainder rint round scalbn sin sinh sqrt tan tanh tgamma trunc"
 ).split()
-_TABLE: dict[str, Effect] = {name + suffix: PURE for name in _MATH for suffix in ("", "f")}
+# What compilers call where a product or quotient is not a number.
+COMPLEX_ARITHMETIC = tuple("__mulsc3 __muldc3 __divsc3 __divdc3".split())
+_COMPLEX_MATH = (
+    "cabs carg cproj csqrt cexp clog cpow csin ccos ctan csinh ccosh ctanh casin cacos catan casinh cacosh catanh"
+).split()
+_TABLE: dict[str, Effect] = {name + suffix: PURE for name in (*_MATH, *_COMPLEX_MATH) for suffix in ("", "f")}
+_TABLE |= dict.fromkeys(COMPLEX_ARITHMETIC, PURE)
 _TABLE |= dict.fromkeys(("abs", "labs", "llabs", "isdigit", "isspace", "isalpha", "tolower", "toupper"), PURE)
 _TABLE |= {
     name: Effect("io") for name in ("printf", "puts", "fputs", "fprintf", "vprintf", "fwrite", "write", "perror")

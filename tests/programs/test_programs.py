@@ -78,6 +78,7 @@ EXITS = {  # how many parts run seldom; where that is said by the last word: fur
     "points_structs": (0, ["shared"]),
     "state_vectors": (0, []),
     "rows_written": (0, ["shared"]),
+    "waves_complex": (0, []),
     "rows_allocated": (0, []),
     "rows_counted": (0, []),
     "rows_ended": (0, []),

@@ -9,7 +9,7 @@ from typing import Any
 
 from tracecut.ir.llvm import Instruction, Module, parse_module
 from tracecut.ir.llvm.passes.allocated.forward_members import forward_members
-from tracecut.ir.llvm.passes.allocated.hoist_allocations import hoist_allocations, with_allocator_effects
+from tracecut.ir.llvm.passes.allocated.hoist_allocations import hoist_allocations
 from tracecut.ir.llvm.passes.allocated.hold_carried import hold_carried
 from tracecut.ir.llvm.passes.allocated.keep_allocations import keep_allocations
 from tracecut.ir.llvm.passes.allocated.reload_pointers import reload_pointers
@@ -23,11 +23,13 @@ from tracecut.ir.llvm.passes.flag_reductions import join_flags
 from tracecut.ir.llvm.passes.global_constructors import has_constructors, place_constructors
 from tracecut.ir.llvm.passes.known_sizes import known_sizes
 from tracecut.ir.llvm.passes.leave_loops import leave_loops
+from tracecut.ir.llvm.passes.library_effects import with_library_effects
 from tracecut.ir.llvm.passes.merge_induction_variables import merge_counters
 from tracecut.ir.llvm.passes.promote_calls import has_pointer_calls, promote_calls
 from tracecut.ir.llvm.passes.read_halves import read_halves
 from tracecut.ir.llvm.passes.relative_tables import plain_relative_loads
 from tracecut.ir.llvm.passes.reload_carried import reload_carried
+from tracecut.ir.llvm.passes.reload_left import reload_left
 from tracecut.ir.llvm.passes.reload_updates import reload_updates
 from tracecut.ir.llvm.passes.split_vectors import split_vectors
 from tracecut.ir.llvm.passes.unroll_planes import unroll_planes
@@ -115,7 +117,7 @@ def canonical(sources: Iterable[str], *, optimised: bool = False, for_regions: b
     binding.set_option("tracecut", "-keep-loops=true")
     binding.set_option("tracecut", "-replexitval=always")
     module, changed, pointers, calls = _marked(
-        _linked(map(with_allocator_effects, sources) if for_regions else sources), for_regions
+        _linked(map(with_library_effects, sources) if for_regions else sources), for_regions
     )
     builder = _builder(binding, level=1, vectorize=False)
     passes = binding.create_new_module_pass_manager()
@@ -145,7 +147,7 @@ def canonical(sources: Iterable[str], *, optimised: bool = False, for_regions: b
         for function in parsed.functions.values():
             known_sizes(function)
         keep_allocations(hoist_allocations(hold_carried(reload_pointers(forward_members(parsed)))))
-        reload_carried(reload_updates(parsed))
+        reload_left(reload_carried(reload_updates(parsed)))
     merge_counters(parsed)
     if for_regions:
         unroll_planes(parsed)

@@ -64,7 +64,7 @@ def _loaded(flow: ControlFlow, loop: Loop, made: Made, phi: Instruction) -> list
         return []
     if alignment(first[1]) != alignment(again[1]):
         return []
-    if not (_lasts(flow, *first, str(loop.preheader)) and _lasts(flow, *again, loop.latches[0])):
+    if not (lasts(flow, *first, str(loop.preheader)) and lasts(flow, *again, loop.latches[0])):
         return []
     dbg = {kind: node for kind, node in again[1].meta.items() if kind == "dbg"}
     ends = first[1].operands[0].text, again[1].operands[0].text
@@ -138,7 +138,7 @@ def _element(flow: ControlFlow, loop: Loop, made: Made, ends: tuple[str, str]) -
     return None if between is None else f"getelementptr {step[1].word}, ptr {base.text}, {index.type} {between}"
 
 
-def _lasts(flow: ControlFlow, block: str, load: Instruction, end: str) -> bool:
+def lasts(flow: ControlFlow, block: str, load: Instruction, end: str) -> bool:
     """Whether nothing writes memory behind a load up to the end of a block that it dominates, on whatever way."""
     ahead, seen = [end], {end}
     while ahead:

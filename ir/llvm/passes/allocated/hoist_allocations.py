@@ -16,8 +16,6 @@ Where `new` would throw for want of memory the program ends; what C is told by n
 
 from __future__ import annotations
 
-import re
-
 from tracecut.ir.llvm import Block, Function, Instruction, Module
 from tracecut.ir.llvm.control_flow import ControlFlow, Loop
 from tracecut.ir.llvm.edit import at_start, before_end, drop_unreached, edit_phis, rename_sources, sources, with_sources
@@ -26,7 +24,6 @@ from ..known_sizes import computed_before
 from .allocation_states import Edge, exit_states
 from .allocation_uses import (
     CXX,
-    CXX_FREE,
     FREE,
     NEW,
     Use,
@@ -38,10 +35,6 @@ from .allocation_uses import (
     uses_of,
 )
 
-EFFECTS = {  # what allocation and freeing change: nothing that the program could read
-    **dict.fromkeys(CXX, "memory(inaccessiblemem: readwrite)"),
-    **dict.fromkeys(CXX_FREE, "memory(argmem: readwrite, inaccessiblemem: readwrite)"),
-}
 DECLARED = {
     "@malloc": "declare noalias ptr @malloc(i64)",
     "@free": "declare void @free(ptr)",
@@ -49,9 +42,6 @@ DECLARED = {
     "@llvm.umul.with.overflow.i64": "declare { i64, i1 } @llvm.umul.with.overflow.i64(i64, i64)",
     "@llvm.memset.p0.i64": "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
 }
-_ALLOCATOR_LINE = re.compile(
-    r"^declare [^\n]*(@_Zn[wa]m|@_Zd[la]Pvm?)\([^\n()]*\)(?: local_unnamed_addr)?", re.MULTILINE
-)
 
 
 def hoist_allocations(module: Module) -> Module:
@@ -73,14 +63,6 @@ def hoist_allocations(module: Module) -> Module:
         known = module.declarations
         module.items += [line for name, line in DECLARED.items() if name not in known]
     return module
-
-
-def with_allocator_effects(text: str) -> str:
-    """A textual module that says of C++'s allocation functions, where it only declares them, what they change.
-
-    That is nothing that the program could read, so what it has loaded before holds behind them. O(text).
-    """
-    return _ALLOCATOR_LINE.sub(lambda found: f"{found[0]} {EFFECTS[found[1]]}", text)
 
 
 def _hoist(function: Function, call: Instruction, number: int, throwing: set[str]) -> Instruction | None:
