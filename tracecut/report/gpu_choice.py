@@ -29,6 +29,7 @@ class GpuChoice:
 
     `seconds`, `original_seconds`: predicted, of the kernel and of the program's own order. `measured`: of the kernel,
     on the card of the machine that chose it; None where it had none. `beside`: the loop in whose scope it runs there.
+    `alone`: why it is for launches from Python alone, and `tracecut run --device` leaves the loop to the CPU.
     """
 
     gpu: str
@@ -44,6 +45,7 @@ class GpuChoice:
     rows: tuple[GpuRow, ...] = ()
     measured: float | None = None
     beside: str = ""
+    alone: str = ""
 
     @property
     def words(self) -> str:
@@ -89,4 +91,5 @@ def gpu_choice(item: Fields, shown: Root) -> GpuChoice:
         rows,
         item.number("measured"),
         shown.text(item.text("beside")),
+        shown.text(item.text("alone")),
     )

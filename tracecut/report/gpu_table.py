@@ -19,6 +19,9 @@ MEASURED = "Times are predicted by the memory model; the fastest of them were la
 def gpu_part(choice: GpuChoice) -> Iterable[Content]:
     """What the card of a region says of its GPU kernel."""
     yield el("h3", "GPU kernel")
+    if choice.beside:
+        yield el("p", user(choice.words, LONG))
+        return
     if not choice.path:
         yield el("p", el("strong", "none"), " for ", user(choice.gpu, NAME), " – ", user(choice.reason, LONG))
         return
@@ -37,6 +40,8 @@ def gpu_part(choice: GpuChoice) -> Iterable[Content]:
         "; file: ",
         el("code", user(choice.path)),
     )
+    if choice.alone:
+        yield el("p", "Not in the program's place: ", user(choice.alone, LONG))
     if choice.rows:
         yield _table(choice)
         measured = any(row.measured is not None for row in choice.rows)

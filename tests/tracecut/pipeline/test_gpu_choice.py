@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 from tracecut.support.errors import ArgumentError, UsageError
+from tracecut.tracer.toolchain.clang import Flags
 
 import tracecut
 from tracecut.cli.optimize import run_optimize
-from tracecut.pipeline.stages.gpu import why_chosen
+from tracecut.pipeline.stages.gpu import why_alone, why_chosen
+from tracecut.pipeline.stages.settings import Settings
 
 PROGRAM = r"""
 #include <stdio.h>
@@ -98,3 +100,16 @@ def test_unknown_gpus_are_refused(name: str, why: str, source: Path) -> None:
 )
 def test_why_a_kernel_was_taken(variant: str, measured: float | None, words: str) -> None:
     assert why_chosen({"variant": variant, "measured": measured}) == words
+
+
+@pytest.mark.parametrize(
+    ("how", "taken", "words"),
+    [
+        ({}, False, ""),
+        ({}, True, "a loop around it has kernels there"),
+        ({"exact": True}, False, "a card adds up in another order, which --exact rules out"),
+        ({"reduce": "ordered"}, True, "a card adds up in another order, which --reduce ordered rules out"),
+    ],
+)
+def test_why_a_kernel_is_not_in_the_programs_place(how: dict[str, Any], taken: bool, words: str) -> None:
+    assert why_alone(Settings(("a.c",), Flags(), **how), taken) == words

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tracecut.support.errors import ArtefactError
 
+from tracecut.pipeline.stages.publish import remarks_of
 from tracecut.report import ReportData, render_report
 from tracecut.report.terminal import render_summary
 
@@ -62,6 +63,48 @@ def test_what_a_card_measured_is_shown() -> None:
 def test_a_loop_without_a_kernel_has_the_reason() -> None:
     page = render_report(data(NONE))
     assert "it chases &lt;pointers&gt;" in page and "predicted by the memory model" not in page
+
+
+def test_a_kernel_that_the_program_does_not_use_says_why() -> None:
+    """`tracecut run --device` refers to the report."""
+    why = "no loop around it keeps its data on the card"
+    page = render_report(data({**CHOSEN, "alone": why}))
+    assert "Not in the program's place: " in page and why in page
+    assert "program's place" not in render_report(data(CHOSEN))
+
+
+def test_a_loop_beside_another_is_not_without_a_kernel() -> None:
+    page = render_report(data({**NONE, "reason": "", "beside": "a.c:22"}))
+    assert "runs beside a.c:22 on NVIDIA H200" in page and "<strong>none</strong>" not in page
+
+
+@pytest.mark.parametrize(
+    ("entry", "kind", "said"),
+    [
+        (NONE, "missed", "NVIDIA H200: it chases <pointers>"),
+        ({**NONE, "reason": "", "beside": "a.c:22"}, "analysis", "runs beside a.c:22 on NVIDIA H200"),
+        (CHOSEN, "analysis", "smem is the kernel for NVIDIA H200: it has the least predicted time"),
+        (
+            {**CHOSEN, "alone": "no room"},
+            "analysis",
+            "smem is the kernel for NVIDIA H200: it has the least predicted time; not in the program's place: no room",
+        ),
+    ],
+)
+def test_remarks(entry: dict[str, Any], kind: str, said: str) -> None:
+    whole = region(
+        file="a.c",
+        line=7,
+        gpu=entry,
+        decision="refused",
+        reason="its own",
+        places=[],
+        candidates=[],
+        kept=[],
+        kernels=[],
+    )
+    (found,) = (remark for remark in remarks_of(whole) if remark.name == "GpuKernel")
+    assert (found.kind, "".join(text for _, text in found.args)) == (kind, said)
 
 
 def test_without_a_gpu_nothing_is_said() -> None:

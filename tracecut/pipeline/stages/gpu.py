@@ -107,7 +107,8 @@ def _one_loop(
     asked = {"variant": "auto", "arch": card.arch, "threads": None, "jobs": None, "shared": 48 << 10}
     asked |= {"method": "auto", "gpu": settings.gpu, "text": True, "card": card.name}
     taken = {number for item in scopes for number in item.file.nest.loops}
-    asked["in_program"] = loop not in taken and not settings.exact and settings.reduce == FAST
+    alone = why_alone(settings, loop in taken)
+    asked["in_program"] = not alone
     numbers = {"number": len(scopes), "first_region": sum(len(item.file.numbers) for item in scopes)}
     ordered = {number for item in scopes for number in item.file.numbers}
 
@@ -119,6 +120,8 @@ def _one_loop(
         data = kernel_data(settings, analysis, traced, loop, asked, work, tell, limits, numbers, ordered)
         scopes += [read_card_scope(data)] if "kernels" in data else []
     except TracecutError as error:
+        if deadline.spent:
+            return _entry(analysis, loop, card, reason=f"its kernels were not made when {deadline.why}")
         return _entry(analysis, loop, card, reason=f"its inspection failed: {error.message}")
     if "kernel" not in data:
         reason = str(data.get("failed") or data.get("reason") or "it was not understood")
@@ -126,9 +129,17 @@ def _one_loop(
     chosen = data["chosen"]
     name = f"loop{loop}-{re.sub(r'[^A-Za-z0-9_.-]', '_', Path(str(settings.gpu)).stem)}.ptx"
     write_text(folder / name, Path(data["text"]).read_text(), sync=False)
-    if "alone" in data:
-        chosen = {**chosen, "alone": data["alone"]}
+    if alone := str(data.get("alone", alone)):
+        chosen = {**chosen, "alone": alone}
     return _entry(analysis, loop, card, path=f"kernels/{name}", reason=why_chosen(chosen), **chosen)
+
+
+def why_alone(settings: Settings, taken: bool) -> str:
+    """Why a kernel cannot run in the program's place, whatever it is; empty where it may."""
+    if settings.exact or settings.reduce != FAST:
+        option = "--exact" if settings.exact else f"--reduce {settings.reduce}"
+        return f"a card adds up in another order, which {option} rules out"
+    return "a loop around it has kernels there" if taken else ""
 
 
 def why_chosen(chosen: Mapping[str, Any]) -> str:

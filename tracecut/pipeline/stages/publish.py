@@ -134,11 +134,21 @@ def remarks_of(region: Mapping[str, Any]) -> list[Remark]:
             found.append(Remark("missed", "NoKernel", args=tuple(args), **place))  # type: ignore[arg-type]
     chosen = region.get("gpu")
     if chosen is not None:
-        args = [("Gpu", str(chosen["gpu"])), ("String", ": "), ("Reason", str(chosen["reason"]))]
-        if chosen["path"]:
-            args = [("Variant", str(chosen["variant"])), ("String", " is the kernel for "), *args]
-        found.append(Remark("analysis" if chosen["path"] else "missed", "GpuKernel", args=tuple(args), **place))  # type: ignore[arg-type]
+        found.append(_of_kernel(chosen, place))
     return found
+
+
+def _of_kernel(chosen: Mapping[str, Any], place: Mapping[str, Any]) -> Remark:
+    """The remark on a region's GPU kernel, which may be another loop's, in whose scope the region runs."""
+    args = [("Gpu", str(chosen["gpu"])), ("String", ": "), ("Reason", str(chosen["reason"]))]
+    if chosen["path"]:
+        args = [("Variant", str(chosen["variant"])), ("String", " is the kernel for "), *args]
+    if chosen.get("alone"):
+        args += [("String", "; not in the program's place: "), ("Alone", str(chosen["alone"]))]
+    if chosen.get("beside"):
+        args = [("String", "runs beside "), ("Place", str(chosen["beside"])), ("String", " on "), args[0]]
+    kind = "analysis" if chosen["path"] or chosen.get("beside") else "missed"
+    return Remark(kind, "GpuKernel", args=tuple(args), **place)
 
 
 def _sources(manifest: Mapping[str, Any]) -> dict[str, list[str]]:
