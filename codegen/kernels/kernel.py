@@ -243,6 +243,10 @@ class Kernel:
         """What calls have left on cards, by device."""
         return {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What copies have: not what calls have left on cards, which is freed with this object."""
+        return {name: value for name, value in vars(self).items() if name != "on_cards"}
+
     def _memory_of(self, arrays: Sequence[Any] | None) -> list[Bytes]:
         """What a run works on: arrays that were given, or a copy of the kernel's. Raises ArgumentError."""
         from .given_arrays import arrays_here

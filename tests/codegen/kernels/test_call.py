@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -52,6 +53,18 @@ def test_arrays_of_this_process_are_changed_in_place(array: Any) -> None:
         held[:] = numbers().reshape(held.shape)
         report = by_hand()(array, device="emulated")
         assert held.reshape(-1).tolist() == EXPECTED and (report.mode, report.threads) == ("emulated", 8)
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
+def test_a_copy_has_nothing_on_a_card(copied: Callable[[Kernel], Kernel]) -> None:
+    made, array = by_hand(), numbers()
+    made(array, device="emulated")
+    other = copied(made)
+    assert made.on_cards and not other.on_cards
+    array[:] = numbers()
+    other(array, device="emulated")
+    assert array.tolist() == EXPECTED
 
 
 @pytest.mark.quick
