@@ -86,7 +86,9 @@ def _fitting(kernel: CallableKernel, number: int, array: Any) -> Place:
     if tensor is None and not isinstance(array, np.ndarray):
         raise ArgumentError(f"{what} is a {type(array).__name__}, {KINDS} was expected")
     dtype = array.dtype if tensor is None else tensor.dtype
-    if isinstance(array, np.ma.MaskedArray) or dtype.kind not in "iuf" or not dtype.isnative:
+    if isinstance(array, np.ma.MaskedArray):
+        raise ArgumentError(f"{what} is a masked array, one without a mask was expected")
+    if dtype.kind not in "iuf" or not dtype.isnative:
         raise ArgumentError(f"{what} has the type {dtype}, numbers in this machine's byte order were expected")
     contiguous = array.flags.c_contiguous if tensor is None else tensor.contiguous
     writable = array.flags.writeable if tensor is None else tensor.writable

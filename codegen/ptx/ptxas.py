@@ -106,7 +106,7 @@ def check_shared(shared: int, arch: str) -> None:
         raise ArgumentError(f"shared is {shared}, 0 to {most} bytes were expected, what a block may have on {arch}")
 
 
-def check_architecture(arch: str) -> None:
-    """Raise ArgumentError for an architecture that kernels are not emitted for."""
+def check_architecture(arch: str, name: str = "arch") -> None:
+    """Raise ArgumentError for an architecture that kernels are not emitted for. `name`: of the argument."""
     if arch not in ARCHITECTURES:
-        raise ArgumentError(f"arch is {arch!r}, one of {', '.join(ARCHITECTURES)} was expected")
+        raise ArgumentError(f"{name} is {arch!r}, one of {', '.join(ARCHITECTURES)} was expected")

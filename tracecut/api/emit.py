@@ -75,7 +75,7 @@ def emit(
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high):
             raise ArgumentError(f"{name} is {value!r}, a whole number from {low} to {high} was expected")
     one_of("reduce", reduce, (FAST, ORDERED))
-    check_architecture(target)
+    check_architecture(target, "target")
     check_shared(whole_number("shared", shared, 0), target)
     described(gpu)
     settings = replace(optimized.settings, region=_place(optimized, region), machine=None, regular=True, first_entry=1)

@@ -309,7 +309,7 @@ BAD: dict[str, tuple[Callable[[Kernel, list[Any]], list[Any]], str]] = {
     "another byte order": (lambda k, m: [m[0].view(">u2"), *m[1:]], "has the type >u2"),
     "truth values": (lambda k, m: [m[0].view(bool), *m[1:]], "has the type bool"),
     "texts": (lambda k, m: [m[0].view("S1"), *m[1:]], r"has the type \|S1"),
-    "masked": (lambda k, m: [np.ma.array(m[0]), *m[1:]], "numbers in this machine's byte order"),
+    "masked": (lambda k, m: [np.ma.array(m[0]), *m[1:]], "is a masked array, one without"),
     "other numbers": (lambda k, m: changed(m, _first(k, True)), "other numbers"),
 }
 

@@ -163,7 +163,7 @@ def test_a_loop_that_can_not_be_a_kernel_says_why(optimized: tracecut.Optimized)
 
 BAD: dict[str, tuple[dict[str, Any], str]] = {
     "variant": ({"variant": "fast"}, "variant is 'fast'"),
-    "architecture": ({"target": "sm_35"}, "arch is 'sm_35'"),
+    "architecture": ({"target": "sm_35"}, "target is 'sm_35'"),
     "gpu": ({"gpu": "h900"}, "h900"),
     "no gpu": ({"gpu": None}, "gpu is None, a name was expected"),
     "a number for a region": ({"region": 5}, "region is 5, the id of a region or FILE:LINE was expected"),
