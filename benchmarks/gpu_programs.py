@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import chdir
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,8 @@ from tracecut.pipeline.stages.select_loops import choose_loops
 from tracecut.pipeline.stages.settings import Settings
 from tracecut.pipeline.stages.tune import layout_scopes, region_spec
 
-SAMPLES, PROGRAMS = Path(__file__).parent.parent / "samples", Path(__file__).parent / "programs"
+BENCHMARKS = Path(__file__).resolve().parent
+SAMPLES, PROGRAMS = BENCHMARKS.parent / "samples", BENCHMARKS / "programs"
 
 
 @dataclass(frozen=True)
@@ -87,11 +89,19 @@ def loop_of(case: Case, argv: tuple[str, ...], work: Path) -> Loop:
 
 
 def capture_and_inspect(case: Case, argv: tuple[str, ...], work: Path) -> tuple[Loop, dict[str, Any]]:
-    """That loop, and the specification that it was inspected by."""
+    """That loop, and the specification that it was inspected by. Programs find their data in the repository."""
+    with chdir(SAMPLES.parent):
+        return _inspected(case, argv, work)
+
+
+def _inspected(case: Case, argv: tuple[str, ...], work: Path) -> tuple[Loop, dict[str, Any]]:
     sources, flags = parse_flags([str(case.path), "-lm", *case.options])
     settings = Settings(tuple(sources), flags, argv, regular=bool(case.function))
     program = compile_program(settings, work)
     native = run_native(program.native, settings.argv, stdin=None, folder=work, timeout=None)
+    if native.returncode:
+        said = native.stderr.read_text(errors="replace")[-300:]
+        raise UnsupportedError(f"{case.path.name} ended with {native.returncode}: {said}")
     folder = work / "capture"
     folder.mkdir()
     traced = trace_program(settings, program.analysis, program.native, folder, status=native.returncode)

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from tracecut.codegen.devices.driver_backend import DriverBackend
-from tracecut.support.errors import ArtefactError
+from tracecut.support.errors import ArtefactError, UnsupportedError
 from tracecut.support.version import __version__
 
 from ..codegen.kernels.fake_driver import FakeDriver
@@ -94,6 +94,19 @@ def test_a_kit_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.
         file.truncate(module.MOST)
     with pytest.raises(ArtefactError, match=r"has 50 MB, at most 50 were expected; the largest file is mesh/program"):
         module.check_size(made)
+
+
+def test_programs_run_where_their_data_lie_and_say_why_they_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs, path = benchmark("gpu_programs", monkeypatch), tmp_path / "reads.c"
+    path.write_text(
+        '#include <stdio.h>\nint main(void) { perror("mesh"); return fopen("samples/data", "r") ? 4 : 3; }\n'
+    )
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UnsupportedError, match=r"reads\.c ended with 4: mesh"):
+        programs.capture_and_inspect(programs.Case(path, (), ()), (), tmp_path)
+    assert Path.cwd() == tmp_path
 
 
 def test_what_has_not_begun_in_time_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
