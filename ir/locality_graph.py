@@ -98,16 +98,10 @@ class LocalityGraph:
     @cached_property
     def transpose(self) -> tuple[Longs, Ints]:
         """CSR data → jobs: `(offsets, jobs)`, jobs ascending in each row. O(pins)."""
-        import scipy.sparse as sp  # slow to import, and few need it
+        from .transpose import transposed  # slow to import, and few need it
 
-        matrix = sp.csr_matrix(
-            (np.empty(self.n_pins, np.int8), self.data, self.offsets), shape=(self.n_jobs, self.n_data)
-        )
-        flipped = matrix.tocsc()
-        return (
-            frozen("offsets", flipped.indptr, np.int64),
-            frozen("jobs", flipped.indices, np.int32),
-        )
+        offsets, jobs = transposed(self.offsets, self.data, self.n_data)
+        return frozen("offsets", offsets, np.int64), frozen("jobs", jobs, np.int32)
 
     def degrees(self) -> Longs:
         """Number of pins of each datum, int64 (`n_data`)."""
