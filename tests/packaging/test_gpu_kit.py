@@ -16,10 +16,12 @@ from typing import Any
 
 import pytest
 from tracecut.codegen.devices.driver_backend import DriverBackend
+from tracecut.codegen.ptx import ptxas
 from tracecut.support.errors import ArtefactError, UnsupportedError
 from tracecut.support.version import __version__
 
 from ..codegen.kernels.fake_driver import FakeDriver
+from ..codegen.kernels.test_kernel_file import kernel as by_hand
 
 pytestmark = pytest.mark.quick
 FOLDER = Path(__file__).parents[2] / "benchmarks"
@@ -142,6 +144,12 @@ def test_a_card_that_cannot_be_used_is_told(fails: dict[str, int], said: str, mo
     monkeypatch.setattr(gpu, "driver_backend", lambda: None)
     with pytest.raises(SystemExit, match="this machine has no NVIDIA driver"):
         gpu.card_of_process()
+
+
+def test_no_assembler_is_needed_on_the_cards_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu, made = benchmark("gpu", monkeypatch), by_hand()
+    monkeypatch.setattr(ptxas, "find_ptxas", lambda: None)
+    assert gpu.assembled(made) == made.ptx.encode()
 
 
 def test_a_kit_of_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
