@@ -7,8 +7,10 @@ of threads are tried last, from 256 on in the direction that gains, and only for
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from time import monotonic
 
 import numpy as np
 from tracecut.codegen.devices.device import Device
@@ -74,15 +76,22 @@ class Tried:
 
 
 def choose_kernel(
-    source: Source, wanted: Wanted, gpu: Gpu, say: Callable[[str], None], card: Device | None = None
+    source: Source,
+    wanted: Wanted,
+    gpu: Gpu,
+    say: Callable[[str], None],
+    card: Device | None = None,
+    *,
+    ends: float = math.inf,
 ) -> Kernel:
     """The kernel with the least predicted time; the program's own order unless another one saves two per cent.
 
     With a `card`, the fastest there of the few that are predicted to be fast, and of the best of each variant. Its
     `considered` has all that were looked at. A variant that is asked for is made with 256 threads and 1,024 jobs a
-    block where nothing else is asked for, without a run of the model. Raises UnsupportedError when there can be none.
+    block where nothing else is asked for, without a run of the model. `ends`: when, on the monotonic clock, no further
+    kernel is looked at but the first one. Raises UnsupportedError when there can be none.
     """
-    search = KernelSearch(source, wanted, gpu, say, card)
+    search = KernelSearch(source, wanted, gpu, say, card, ends)
     if not wanted.searches:
         return search.make(wanted.variant, wanted.threads or FIRST_THREADS, wanted.jobs or FIRST_JOBS)
     return search.run()
@@ -97,6 +106,7 @@ class KernelSearch:
     gpu: Gpu
     say: Callable[[str], None] = lambda text: None
     card: Device | None = None
+    ends: float = math.inf
     tried: dict[tuple[str, int, int], Tried] = field(default_factory=dict)
     refused: dict[tuple[str, int, int], str] = field(default_factory=dict)
     measured: dict[tuple[str, int, int], float] = field(default_factory=dict)
@@ -109,6 +119,11 @@ class KernelSearch:
         self._orders: dict[tuple[int, bool], Ordering] = {}
         self._registers: dict[str, int | None] = {}
         self._counts: dict[Kernel, BlockCounts] = {}
+
+    @property
+    def over(self) -> bool:
+        """Whether there is a kernel, and no time to look at another one."""
+        return bool(self.tried) and monotonic() >= self.ends
 
     def run(self) -> Kernel:
         """Search variants, then jobs, then threads. Raises UnsupportedError when there is no kernel."""
@@ -136,9 +151,9 @@ class KernelSearch:
         return tuple(found)
 
     def look_at(self, variant: str, threads: int, jobs: int) -> Tried | None:
-        """Make a kernel and run the model; None when there can be none. What was looked at before is not run again."""
+        """Make a kernel and run the model; None when there can be none, or no time is left. Each is looked at once."""
         key = variant, threads, jobs
-        if key not in self.tried and key not in self.refused:
+        if key not in self.tried and key not in self.refused and not self.over:
             self.say(_words(*key))
             try:
                 kernel = self.make(*key)
@@ -184,7 +199,7 @@ class KernelSearch:
             return
         made: dict[int, Kernel] = {known.jobs: known.kernel}
         for jobs in JOBS:
-            if (variant, threads, jobs) in self.tried or (variant, threads, jobs) in self.refused:
+            if (variant, threads, jobs) in self.tried or (variant, threads, jobs) in self.refused or self.over:
                 continue
             self.say(f"counting the bytes of {_words(variant, threads, jobs)}")
             try:
@@ -204,7 +219,7 @@ class KernelSearch:
             }
             promising = [jobs for jobs, time in left.items() if time < (1 - STEP) * best.report.time]
             promising = [jobs for jobs in promising if self._least(made[jobs]) < self._best().report.time]
-            if not promising:
+            if not promising or self.over:
                 return
             self.look_at(variant, threads, min(promising, key=lambda jobs: left[jobs]))
 

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -67,10 +68,11 @@ class EmitWorker(Worker):
         asked = dict(self.spec["kernel"])
         text, name = bool(asked.pop("text", False)), str(asked.pop("card", ""))
         in_program = bool(asked.pop("in_program", False))
-        card = gpu(str(asked.pop("gpu")))
+        card, ends = gpu(str(asked.pop("gpu"))), asked.pop("ends", None)
         self._stage("order of jobs and data")
         wanted = Wanted(**asked, seed=int(self.spec["seed"]))
-        kernel = choose_kernel(source, wanted, card, self._stage, _card_for(wanted, name))
+        last = math.inf if ends is None else float(ends)
+        kernel = choose_kernel(source, wanted, card, self._stage, _card_for(wanted, name), ends=last)
         self.result["chosen"] = _chosen(kernel)
         if text:
             self.result["text"] = str(write_text(self.folder / "kernel.ptx", kernel.ptx, sync=False))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -57,6 +58,23 @@ def test_an_exhaustive_search_finds_nothing_much_faster(search: KernelSearch) ->
                 slow.look_at(variant, threads, jobs)
     assert len(slow.tried) > 2 * len(CHOICES)
     assert chosen <= 1.03 * min(item.report.time for item in slow.tried.values())
+
+
+@pytest.mark.parametrize("looks", [0, 1, 3, 9, 12])
+def test_when_the_time_is_over_the_best_so_far_is_taken(search: KernelSearch, looks: int) -> None:
+    """The first kernel is looked at in any case, and nothing is begun after the end."""
+    said: list[str] = []
+
+    def say(text: str) -> None:
+        said.append(text)
+        found.ends = -math.inf if len(said) > looks else math.inf
+
+    found = KernelSearch(search.source, search.wanted, CARD, say, ends=-math.inf)
+    found.orders, found._registers = search.orders, search._registers
+    chosen = found.run()
+    assert len(said) == looks + 1 and 1 <= len(found.tried) <= looks + 1
+    assert [item.chosen for item in chosen.considered].count(True) == 1
+    assert ("original", 256, 1024) in found.tried
 
 
 def test_a_bound_is_never_above_the_time(search: KernelSearch) -> None:

@@ -75,6 +75,14 @@ def test_a_loop_that_can_not_be_understood_says_why(found: tracecut.Optimized) -
     assert item["gpu"]["path"] == "" and item["gpu"]["reason"] == item["reason"] != ""
 
 
+def test_a_budget_that_is_spent_leaves_the_first_kernel(source: Path) -> None:
+    found = tracecut.optimize(
+        source, output=source.parent / "short", loop_budget=0.2, threads=1, gpu="a100", budget=0.01
+    )
+    chosen = [item["gpu"] for item in found.regions if item["gpu"] is not None]
+    assert chosen and all("when the budget of 0.01 s for the whole job was spent" in item["reason"] for item in chosen)
+
+
 def test_without_a_gpu_none_is_looked_for(source: Path) -> None:
     plain = tracecut.optimize(source, output=source.parent / "plain", loop_budget=0.2, threads=1)
     assert "gpu" not in plain.manifest["timings"]
@@ -99,7 +107,8 @@ def test_unknown_gpus_are_refused(name: str, why: str, source: Path) -> None:
     ],
 )
 def test_why_a_kernel_was_taken(variant: str, measured: float | None, words: str) -> None:
-    assert why_chosen({"variant": variant, "measured": measured}) == words
+    assert why_chosen({"variant": variant, "measured": measured, "considered": [{}, {}]}) == words
+    assert why_chosen({"variant": variant, "measured": measured, "considered": [{}]}) == "no other kernel was looked at"
 
 
 @pytest.mark.parametrize(

@@ -104,11 +104,11 @@ def _one_loop(
     scopes: list[CardScope],
 ) -> dict[str, Any]:
     place = analysis.nest(loop).loops[loop].place
-    asked = {"variant": "auto", "arch": card.arch, "threads": None, "jobs": None, "shared": 48 << 10}
+    asked: dict[str, Any] = {"variant": "auto", "arch": card.arch, "threads": None, "jobs": None, "shared": 48 << 10}
     asked |= {"method": "auto", "gpu": settings.gpu, "text": True, "card": card.name}
     taken = {number for item in scopes for number in item.file.nest.loops}
     alone = why_alone(settings, loop in taken)
-    asked["in_program"] = not alone
+    asked |= {"in_program": not alone, "ends": deadline.share_ends(1.0, 1.0)}
     numbers = {"number": len(scopes), "first_region": sum(len(item.file.numbers) for item in scopes)}
     ordered = {number for item in scopes for number in item.file.numbers}
 
@@ -131,7 +131,8 @@ def _one_loop(
     write_text(folder / name, Path(data["text"]).read_text(), sync=False)
     if alone := str(data.get("alone", alone)):
         chosen = {**chosen, "alone": alone}
-    return _entry(analysis, loop, card, path=f"kernels/{name}", reason=why_chosen(chosen), **chosen)
+    reason = why_chosen(chosen) + (f"; no more were looked at when {deadline.why}" if deadline.spent else "")
+    return _entry(analysis, loop, card, path=f"kernels/{name}", reason=reason, **chosen)
 
 
 def why_alone(settings: Settings, taken: bool) -> str:
@@ -144,6 +145,8 @@ def why_alone(settings: Settings, taken: bool) -> str:
 
 def why_chosen(chosen: Mapping[str, Any]) -> str:
     """Why a kernel was taken, by what the worker says of it."""
+    if len(chosen["considered"]) == 1:
+        return "no other kernel was looked at"
     if chosen["measured"] is not None:
         return "it was the fastest on this machine's card"
     if chosen["variant"] == "original":
