@@ -39,21 +39,34 @@ def prepare(output: Path, listing: Mapping[str, Any], which: str, say: Callable[
     for name in (entry["library"], *(name for pair in entry["scopes"] for name in pair)):
         if digest_of((output / name).read_bytes()) != listing["files"].get(name):
             raise damaged(f"{output / name} is damaged: it is not the file that tracecut wrote")
-    with loading():
-        from tracecut.codegen.devices.device import open_device
-        from tracecut.codegen.offload.device_loop import DeviceScope
-        from tracecut.codegen.offload.load_kernels import load_kernels
-        from tracecut.codegen.runtime.schedule_file import ScopeFile
+    try:
+        with loading():
+            return _loaded(output, entry, which, say)
+    except MemoryError:
+        return "there is not enough memory to load kernels"
+    except (ImportError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        text = str(error).partition(". ")[0]  # a library is not there, or has no room
+        return f"what loads kernels cannot be loaded itself ({text})"
 
-        files = [ScopeFile.load(output / names[0]) for names in entry["scopes"]]
-        scopes = [[DeviceScope.load(output / name) for name in names[1:]] for names in entry["scopes"]]
-        try:
-            device = open_device(0 if which == GPU else EMULATED, alone=True)
-            loaded = {file.number: load_kernels(device, *found) for file, found in zip(files, scopes, strict=True)}
-            device.get(device.put(*_first_bytes()))  # threads that the driver needs are there from now on
-            say(f"kernels for {entry['gpu']} on {device.description}")
-        except TracecutError as error:
-            return error.message
+
+def _loaded(output: Path, entry: Mapping[str, Any], which: str, say: Callable[[str], None]) -> Prepared | str:
+    """As `prepare`, of a result whose files are whole. Raises also what comes of modules that cannot be loaded."""
+    from tracecut.codegen.devices.device import open_device
+    from tracecut.codegen.offload.device_loop import DeviceScope
+    from tracecut.codegen.offload.load_kernels import load_kernels
+    from tracecut.codegen.runtime.schedule_file import ScopeFile
+
+    files = [ScopeFile.load(output / names[0]) for names in entry["scopes"]]
+    scopes = [[DeviceScope.load(output / name) for name in names[1:]] for names in entry["scopes"]]
+    try:
+        device = open_device(0 if which == GPU else EMULATED, alone=True)
+        loaded = {file.number: load_kernels(device, *found) for file, found in zip(files, scopes, strict=True)}
+        device.get(device.put(*_first_bytes()))  # threads that the driver needs are there from now on
+        say(f"kernels for {entry['gpu']} on {device.description}")
+    except TracecutError as error:
+        return error.message
     return Prepared(entry, files, device, loaded)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import shutil
+import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,6 +21,7 @@ from tracecut.report import ReportData
 from tracecut.report.terminal import render_summary
 
 from ...codegen.kernels.fake_driver import FakeDriver
+from ...waiting import HUNG
 from .test_run import COMMAND, ENDS, outcome
 
 EMULATED = ("--device", "emulated")
@@ -68,6 +70,20 @@ def test_without_a_card_the_cpu_runs_all(kernels: Path, shell: Any, monkeypatch:
     found = shell("run", kernels, "--device", "gpu")
     assert (found.code, found.out.encode()) == native[:2]
     assert told(found.err) == ["tracecut: this machine has no card that CUDA can use; the CPU runs all loops"]
+
+
+@pytest.mark.parametrize("kilobytes", [100_000, 150_000, 250_000])
+def test_where_kernels_have_no_room_the_cpu_runs_all(kilobytes: int, kernels: Path, shell: Any) -> None:
+    """What loads them needs more memory than the program, and than a run on the CPU."""
+    native = outcome([f"{kernels}/program"], shell)
+    command = " ".join([*map(str, COMMAND), str(kernels), *EMULATED])
+    made = subprocess.run(
+        ["sh", "-c", f"ulimit -v {kilobytes}; exec {command}"], capture_output=True, timeout=HUNG, cwd=shell.folder
+    )
+    assert (made.returncode, made.stdout) == native[:2]
+    (remark,) = told(made.stderr.decode())
+    assert "loaded" in remark or "not enough memory to load kernels" in remark
+    assert remark.endswith("; the CPU runs all loops")
 
 
 DRIVERS = [
