@@ -188,7 +188,7 @@ def _run_on_device(
 
     from tracecut.support.process.program_identity import become
 
-    from .run_device import conclusion, prepare
+    from .run_device import HERE, conclusion, prepare
 
     def say(text: str) -> None:
         if verbose:
@@ -196,7 +196,7 @@ def _run_on_device(
 
     found = prepare(output, listing, which, say)
     if isinstance(found, str):
-        _say(f"{found}; the CPU runs all loops")
+        _say(found + HERE)
         return
     folder = Path.cwd() / output
     sys.path[:] = [str(Path.cwd() / path) for path in sys.path]

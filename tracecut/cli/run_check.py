@@ -13,7 +13,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tracecut.pipeline.folder_copy import copy_folder, files_of
@@ -22,6 +22,9 @@ from tracecut.pipeline.stages.compare_outputs import Difference, compare_outputs
 from tracecut.support.process.runner import Finished, Limits, describe, run
 from tracecut.support.tolerances import OUTPUT
 
+from .run_device import HERE
+
+NOTHING = "nothing was optimized: the original program runs in either case"
 DIFFERENT = 4  # exit status of a check that found a difference
 OUTPUT_LIMIT = 1 << 30
 
@@ -38,8 +41,9 @@ def check_result(output: Path, argv: Sequence[str], *, threads: int | None, devi
     """Run both programs and print how they compare. Returns 0 if they agree, else `DIFFERENT`."""
     with opened(output) as listing:
         if not listing["scopes"] and (device == "cpu" or not listing.get("device")):
-            print("nothing was optimized: the original program runs in either case")
+            print(NOTHING)
             return 0
+        rescheduled = bool(listing["scopes"])
         exact = bool(listing.get("exact"))
     base = Path.cwd()
     folder = base / output
@@ -51,11 +55,14 @@ def check_result(output: Path, argv: Sequence[str], *, threads: int | None, devi
         stdin = _given(work)
         original = _observe([folder / "program", *argv], base, folder, work, "original", stdin)
         other = _observe([*hosted, "--counters", work / "counters.json", "--", *argv], base, folder, work, "new", stdin)
+        remark, other = _told_apart(other) if device != "cpu" else ("", other)
         differences = compare(original, other, exact=exact)
         if differences:  # what differs between two runs of the original is not compared
             again = _observe([folder / "program", *argv], base, folder, work, "again", stdin)
             differences = compare(original, other, exact=exact, again=again)
-        used = _usage(work / "counters.json")
+        used = _usage(work / "counters.json") if rescheduled or not remark else NOTHING
+    if remark:
+        print(remark)
     for line in differences:
         print(f"different: {line}")
     if not differences:
@@ -65,6 +72,14 @@ def check_result(output: Path, argv: Sequence[str], *, threads: int | None, devi
         print(f"equal: exit status, {', '.join(original.written)}; {how}")
     print(used)
     return DIFFERENT if differences else 0
+
+
+def _told_apart(found: Found) -> tuple[str, Found]:
+    """What tracecut said before the program began, without a card; and the rest, which the program wrote."""
+    first, _, rest = found.written["stderr"].partition(b"\n")
+    if not (first.startswith(b"tracecut: ") and first.endswith(HERE.encode())):
+        return "", found
+    return first.decode().removeprefix("tracecut: "), replace(found, written={**found.written, "stderr": rest})
 
 
 def _given(work: Path) -> Path | None:

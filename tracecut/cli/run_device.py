@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 MOST_REMARKS = 20  # of one run
 GPU, EMULATED = "gpu", "emulated"
+HERE = "; the CPU runs all loops"  # ends what is said where it cannot be
 NONE = "this result has no kernels for the program's place: make it with `tracecut optimize --gpu CARD`"
 NO_LOOP = "no loop of this result could get a kernel for the program's place (its report says why)"
 

@@ -55,6 +55,18 @@ def test_a_check_compares_both_programs(kernels: Path, shell: Any) -> None:
     assert "equal: exit status, stdout, stderr" in found.out and "used in 1 of 1 entries" in found.out
 
 
+@pytest.mark.parametrize("result", ["kernels", "optimized"])
+def test_a_check_without_a_card_compares_what_the_program_wrote(
+    result: str, request: pytest.FixtureRequest, shell: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    found = shell("run", request.getfixturevalue(result), "--check", "--device", "gpu")
+    assert (found.code, found.err) == (0, ""), found.out
+    remark, equal, used = found.out.splitlines()
+    assert remark.endswith("; the CPU runs all loops") and equal.startswith("equal: exit status, stdout, stderr")
+    assert used.startswith(("layout: used in ", "nothing was optimized: "))
+
+
 def test_counts_of_a_run(kernels: Path, shell: Any) -> None:
     found = shell("run", kernels, *EMULATED, "--counters", shell.folder / "counters.json")
     assert found.code == 0
