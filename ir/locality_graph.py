@@ -14,6 +14,7 @@ from tracecut.support.errors import ArgumentError
 from tracecut.support.files import held, read_arrays, write_arrays
 
 READ, WRITE, REDUCE = 1, 2, 4
+PIECE = 1 << 20  # pins that are counted together, at least
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +108,15 @@ class LocalityGraph:
         """Number of pins of each datum, int64 (`n_data`)."""
         if "transpose" in self.__dict__:  # made before
             return np.diff(self.transpose[0])
-        return np.bincount(self.data, minlength=self.n_data).astype(np.int64)
+        found = np.zeros(self.n_data, np.int64)
+        piece = max(self.n_data, PIECE)  # NumPy counts in a copy with twice the bytes
+        for low in range(0, self.n_pins, piece):
+            found += np.bincount(self.data[low : low + piece], minlength=self.n_data)
+        return found
+
+    def forget(self) -> None:
+        """Drop what is made again when somebody asks for it."""
+        self.__dict__.pop("transpose", None)
 
     @classmethod
     def from_edges(cls, u: Ints, v: Ints, n: int | None = None) -> LocalityGraph:

@@ -49,6 +49,9 @@ OF_DATA = ("edge_cut", "communication_volume", "max_communication_volume", "boun
 def parts_per_datum(graph: LocalityGraph, clustering: Partition) -> Longs:
     """p(v) of each datum, int64 (data): clusters whose jobs touch it; 0 for isolated data. Jobs only."""
     _check(graph, clustering, "jobs")
+    if "transpose" not in graph.__dict__:
+        jobs, ends = members_of(clustering.labels, clustering.k)
+        return _touching(graph.offsets, graph.data, jobs, ends, graph.n_data)
     starts, jobs = graph.transpose
     return _distinct(starts, jobs, clustering.labels, clustering.k)
 
@@ -220,6 +223,37 @@ def _foreign_clusters(graph: LocalityGraph, clustering: Partition) -> Longs:
     _check(graph, clustering, "data")
     starts, jobs = graph.transpose
     return _foreign(starts, jobs, graph.offsets, graph.data, clustering.labels, clustering.k)
+
+
+@compiled(cache=True, nogil=True)
+def members_of(labels: Ints, k: int) -> tuple[Ints, Longs]:
+    """The members of each cluster, ascending, int32, one cluster after the other, and int64 (k + 1) where each begins.
+
+    O(members + k).
+    """
+    ends = np.zeros(k + 1, np.int64)
+    for member in range(labels.size):
+        ends[labels[member] + 1] += 1
+    for cluster in range(k):
+        ends[cluster + 1] += ends[cluster]
+    place, members = ends[:-1].copy(), np.empty(labels.size, np.int32)
+    for member in range(labels.size):
+        members[place[labels[member]]] = member
+        place[labels[member]] += 1
+    return members, ends
+
+
+@compiled(cache=True, nogil=True)
+def _touching(offsets: Longs, data: Ints, jobs: Ints, ends: Longs, n_data: int) -> Longs:
+    """Clusters that touch each datum; `jobs`, `ends`: of `members_of`."""
+    counts, seen = np.zeros(n_data, np.int64), np.full(n_data, -1, np.int32)
+    for cluster in range(ends.size - 1):
+        for place in range(ends[cluster], ends[cluster + 1]):
+            for pin in range(offsets[jobs[place]], offsets[jobs[place] + 1]):
+                if seen[data[pin]] != cluster:
+                    seen[data[pin]] = cluster
+                    counts[data[pin]] += 1
+    return counts
 
 
 @compiled(cache=True, nogil=True)

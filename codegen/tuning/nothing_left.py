@@ -110,8 +110,9 @@ def least_misses(subject: Subject) -> float:
     order."""
     flat = subject.graph.graph
     sizes = record_bytes(subject.inspection, subject.graph)
+    touched = flat.degrees()
     used = [
-        np.count_nonzero(np.bincount(flat.data, minlength=flat.n_data)[low:high]) * size
+        np.count_nonzero(touched[low:high]) * size
         for low, high, size in zip(flat.space_offsets[:-1], flat.space_offsets[1:], sizes, strict=True)
     ]
     return float(sum(used)) / LINE / max(1, flat.n_jobs)

@@ -16,6 +16,7 @@ from tracecut.codegen.schedule.schedule import Blocks, Schedule
 from tracecut.ir.clustering import Clustering
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.ir.machine.cpu_places import cpu_places
+from tracecut.ir.metrics import parts_per_datum
 from tracecut.mapping.tasks.cluster_graph import ClusterGraph
 from tracecut.mapping.tasks.locality import clusters_of_locality
 from tracecut.mapping.thread_cpus import joined_talk, place_threads
@@ -112,6 +113,5 @@ def remote_share(graph: LocalityGraph, clustering: Clustering, nodes: Sequence[i
     clusters = clusters_of_locality(graph, clustering)
     node = np.asarray(nodes)
     sent = float(clusters.messages[node[clusters.src] != node[clusters.dst]].sum())
-    jobs = np.repeat(np.arange(graph.n_jobs), np.diff(graph.offsets))
-    needed = np.unique(graph.data.astype(np.int64) * clustering.k + clustering.labels[jobs]).size
+    needed = int(parts_per_datum(graph, clustering).sum())
     return sent / max(1, needed)

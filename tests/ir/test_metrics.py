@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -259,3 +260,28 @@ def test_a_number_of_clusters_is_whole(k: Any) -> None:
     with pytest.raises(ArgumentError, match="a whole number of at least 1 was expected"):
         Clustering(np.zeros(1, np.int32), k, "data")
     assert Clustering(np.zeros(1, np.int32), np.int64(1), "data").k == 1  # type: ignore[arg-type]
+
+
+def test_pins_are_counted_in_pieces() -> None:
+    pins = np.random.default_rng(2).integers(0, 1000, 3 << 20).astype(np.int32)
+    graph = LocalityGraph(np.arange(0, pins.size + 1, 2), pins, 1000)
+    tracemalloc.start()
+    try:
+        found = graph.degrees()
+        assert tracemalloc.get_traced_memory()[1] < pins.nbytes
+    finally:
+        tracemalloc.stop()
+    assert np.array_equal(found, np.bincount(pins))
+
+
+def test_a_graph_forgets_its_other_half_and_counts_the_same() -> None:
+    draw = np.random.default_rng(4)
+    pins = draw.integers(0, 50, 400).astype(np.int32)
+    graph = LocalityGraph(np.arange(0, 401, 4), pins, 60)
+    clustering = Clustering(draw.integers(0, 7, 100).astype(np.int32), 9)
+    found = metrics.parts_per_datum(graph, clustering)
+    assert "transpose" not in graph.__dict__, "it is as large as the graph"
+    assert graph.transpose[0][-1] == 400
+    assert np.array_equal(metrics.parts_per_datum(graph, clustering), found)
+    graph.forget()
+    assert "transpose" not in graph.__dict__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections import Counter
 
 import numpy as np
@@ -64,3 +65,18 @@ def test_job_clusters_send_to_each_replica(case: tuple[list[list[int]], int, lis
     ends = list(zip(found.src.tolist(), found.dst.tolist(), strict=True))
     assert dict(zip(ends, found.messages.tolist(), strict=True)) == expected
     assert found.words.tolist() == found.messages.tolist()
+
+
+def test_it_takes_less_memory_than_the_graph() -> None:
+    """No array has a number for each pin, and none for each datum in each cluster."""
+    jobs, data, k = 200_000, 100_000, 64
+    pins = np.random.default_rng(3).integers(0, data, 4 * jobs).astype(np.int32)
+    graph = LocalityGraph(np.arange(jobs + 1, dtype=np.int64) * 4, pins, data)
+    clustering = Clustering((np.arange(jobs) * k // jobs).astype(np.int32), k)
+    clusters_of_locality(graph, clustering)  # compiles
+    tracemalloc.start()
+    try:
+        clusters_of_locality(graph, clustering)
+        assert tracemalloc.get_traced_memory()[1] < graph.data.nbytes
+    finally:
+        tracemalloc.stop()
