@@ -24,6 +24,7 @@ from .ordering import Ordering
 BINS = 48
 FEWEST_LINES = 4096  # lines followed at least, so that the smallest cache is still resolved
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+STRETCH = 1 << 16  # jobs whose pins are put in sequence together
 FOLLOWED, UNTOLD = 128, 255  # a datum of which some line is followed; one that has too many to count them ahead
 
 Bits = npt.NDArray[np.uint64]
@@ -146,7 +147,7 @@ def locality_profile(
     heads = np.concatenate([[0], np.cumsum(-(-extents // line))]).astype(np.int64) * line
     lines = int(heads[-1] + graph.n_jobs * bytes_per_job) // line + 1
     shift = _sampling_shift(graph.n_pins + graph.n_jobs * bytes_per_job // line, lines, sample)
-    rows, places = _in_order(graph.offsets, graph.data, ordering.jobs, inverse(ordering.data))
+    pins = graph.offsets, graph.data, ordering.jobs, inverse(ordering.data)
     arrays = (
         graph.space_offsets,
         frozen("firsts", firsts, np.int64),
@@ -155,7 +156,7 @@ def locality_profile(
     )
     line_bits = line.bit_length() - 1
     marks = _marks(*arrays, graph.n_data, line_bits, shift)
-    stream, touched = _sampled_touches(rows, places, *arrays, bytes_per_job, line_bits, shift, marks)
+    stream, touched = _sampled_touches(*pins, *arrays, bytes_per_job, line_bits, shift, marks)
     distances = _distances(stream, (lines >> shift) + 1, repeated)
     distances[distances > 0] <<= shift
     counts, cold = reuse_histogram(distances)
@@ -204,18 +205,19 @@ def _sampling_shift(touches: int, lines: int, sample: int) -> int:
 
 @compiled(cache=True, nogil=True)
 def _in_order(offsets: Longs, data: Ints, jobs: Ints, place: Ints) -> tuple[Longs, Ints]:
-    """The incidence with jobs in their new order and data by new place.
+    """The incidence of some jobs, in this sequence, with data by new place.
 
     Two plain loops: each has many loads under way at once, which one loop over everything has not.
     """
     rows = np.zeros(jobs.size + 1, np.int64)
-    places = np.empty(data.size, np.int32)
+    for position in range(jobs.size):
+        rows[position + 1] = rows[position] + offsets[jobs[position] + 1] - offsets[jobs[position]]
+    places = np.empty(rows[jobs.size], np.int32)
     count = 0
     for position in range(jobs.size):
         for pin in range(offsets[jobs[position]], offsets[jobs[position] + 1]):
             places[count] = data[pin]
             count += 1
-        rows[position + 1] = count
     for pin in range(count):
         places[pin] = place[places[pin]]
     return rows, places
@@ -252,8 +254,10 @@ def _marks(
 
 @compiled(cache=True, nogil=True)
 def _sampled_touches(
-    rows: Longs,
-    places: Ints,
+    offsets: Longs,
+    data: Ints,
+    jobs: Ints,
+    place: Ints,
     space_offsets: Longs,
     firsts: Longs,
     sizes: Longs,
@@ -265,43 +269,45 @@ def _sampled_touches(
 ) -> tuple[Words, int]:
     """The touches of followed lines, by the number of their group; and the number of all touches.
 
-    `marks`: of the data by place, most of which have no line that is followed.
+    `jobs`: in their new order. `place`: of each datum. `marks`: of the data by place, most of which have no line that
+    is followed. Jobs are put in sequence stretch by stretch: no array has as many numbers as there are pins.
     """
-    jobs = rows.size - 1
-    stream = np.empty(1024 + ((places.size + jobs) >> shift), np.uint32)
+    stream = np.empty(1024 + ((data.size + jobs.size) >> shift), np.uint32)
     count = touched = 0
-    for position in range(jobs):
-        end = rows[position + 1]
-        for pin in range(rows[position], end + 1):
-            space = 0
-            if pin == end:
-                # The job's own record comes last, as an array behind all others.
-                if bytes_per_job == 0:
-                    break
-                index, first, last = position, heads.size - 1, heads.size
-            else:
-                index = places[pin]
-                if marks[index] < FOLLOWED:
-                    touched += marks[index]
-                    continue
-                while index >= space_offsets[space + 1]:
-                    space += 1
-                index -= space_offsets[space]
-                first, last = firsts[space], firsts[space + 1]
-            for array in range(first, last):
-                size = bytes_per_job if pin == end else sizes[array]
-                address = heads[array] + index * size
-                for line in range(address >> line_bits, ((address + size - 1) >> line_bits) + 1):
-                    touched += 1
-                    group = line >> shift
-                    if _is_followed(line, shift):
-                        if count == stream.size:
-                            longer = np.empty(2 * count, np.uint32)
-                            for i in range(count):
-                                longer[i] = stream[i]
-                            stream = longer
-                        stream[count] = group
-                        count += 1
+    for begin in range(0, jobs.size, STRETCH):
+        rows, places = _in_order(offsets, data, jobs[begin : begin + STRETCH], place)
+        for job in range(rows.size - 1):
+            end = rows[job + 1]
+            for pin in range(rows[job], end + 1):
+                space = 0
+                if pin == end:
+                    # The job's own record comes last, as an array behind all others.
+                    if bytes_per_job == 0:
+                        break
+                    index, first, last = begin + job, heads.size - 1, heads.size
+                else:
+                    index = places[pin]
+                    if marks[index] < FOLLOWED:
+                        touched += marks[index]
+                        continue
+                    while index >= space_offsets[space + 1]:
+                        space += 1
+                    index -= space_offsets[space]
+                    first, last = firsts[space], firsts[space + 1]
+                for array in range(first, last):
+                    size = bytes_per_job if pin == end else sizes[array]
+                    address = heads[array] + index * size
+                    for line in range(address >> line_bits, ((address + size - 1) >> line_bits) + 1):
+                        touched += 1
+                        group = line >> shift
+                        if _is_followed(line, shift):
+                            if count == stream.size:
+                                longer = np.empty(2 * count, np.uint32)
+                                for i in range(count):
+                                    longer[i] = stream[i]
+                                stream = longer
+                            stream[count] = group
+                            count += 1
     return stream[:count].copy(), touched
 
 

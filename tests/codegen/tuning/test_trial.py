@@ -200,6 +200,6 @@ def test_a_worker_without_work_loads_what_it_will_need() -> None:
     from tracecut.codegen.tuning.warm_up import warm_up
 
     warm_up()
-    from tracecut.ir.reuse_distance import _in_order
+    from tracecut.ir.reuse_distance import _sampled_touches
 
-    assert _in_order.dispatcher.signatures
+    assert _sampled_touches.dispatcher.signatures
