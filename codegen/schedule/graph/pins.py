@@ -10,7 +10,7 @@ import numpy.typing as npt
 from tracecut.support.arrays import Longs
 from tracecut.support.lazy_kernels import compiled
 
-Pins = tuple[Longs, Longs]
+Pins = tuple[npt.NDArray[Any], npt.NDArray[Any]]
 MOST = 1 << 62  # of what is a datum, or a record
 Bools = npt.NDArray[np.bool_]
 LONGS, BOOLS = "Array(int64, 1, 'A', True)", "Array(boolean, 1, 'A', True)"  # Numba's words: one number for all, too
@@ -18,44 +18,61 @@ LONGS, BOOLS = "Array(int64, 1, 'A', True)", "Array(boolean, 1, 'A', True)"  # N
 
 def without_repeats(jobs: Longs, data: Longs) -> Pins:
     """Pins of which none is the one before: an inner loop over the pieces of a record makes many. O(pins)."""
-    return pins_within(jobs, data, np.broadcast_to(np.True_, jobs.size), (-MOST, MOST), -MOST)
+    kept = _kept(jobs, data, np.broadcast_to(np.True_, jobs.size), (-MOST, MOST))
+    return (jobs, data) if kept is None else (jobs[kept], data[kept])
 
 
-def pins_within(jobs: Longs, values: Longs, valid: Bools, bounds: tuple[int, int], first: int) -> Pins:
-    """The pins of values that are valid and lie in [low, high), without repeats; `first`: the datum of the lowest.
+def pins_within(jobs: Longs | None, values: Longs, valid: Bools, bounds: tuple[int, int], first: int) -> Pins:
+    """The pins of values that are valid and lie in [low, high), without repeats, both int32; `first`: the datum of the
+    lowest.
 
-    O(values).
+    `jobs`: None where each value is of a job of its own, in sequence. O(values).
     """
     low, high = bounds
-    kept_jobs, data = np.empty(jobs.size, np.int64), np.empty(jobs.size, np.int64)
-    count = _within(jobs, values, valid, low, high, first, kept_jobs, data)
-    if count == jobs.size:
-        return jobs, data
-    return kept_jobs[:count].copy(), data[:count].copy()
+    if jobs is None:
+        kept = np.logical_and(values >= low, values < high)
+        kept &= valid
+        jobs = np.arange(values.size, dtype=np.int32)
+        if not kept.all():
+            jobs, values = jobs[kept], values[kept]
+    else:
+        some = _kept(jobs, values, valid, bounds)
+        if some is not None:
+            jobs, values = jobs[some], values[some]
+    data = np.empty(values.size, np.int32)
+    np.subtract(values, low - first, out=data, casting="unsafe")  # data are below 2^31: it is only how they are stored
+    return jobs.astype(np.int32, copy=False), data
+
+
+def _kept(jobs: Longs, values: Longs, valid: Bools, bounds: tuple[int, int]) -> Bools | None:
+    """Which pins stay; None: all of them."""
+    kept = np.empty(jobs.size, np.bool_)
+    return None if _within(jobs, values, valid, *bounds, kept) == jobs.size else kept
 
 
 def together(parts: Sequence[Pins]) -> Pins:
-    """The pins of all parts, each once, by job and then by datum. O(pins) and the sorting of each job's own."""
+    """The pins of all parts, each once, by job and then by datum, int32. O(pins) and the sorting of each job's own."""
     jobs, data = (np.concatenate([part[side] for part in parts], dtype=np.int64) for side in (0, 1))
     if not jobs.size:
-        return jobs, data
+        return jobs.astype(np.int32), data.astype(np.int32)
     ends = np.cumsum(np.bincount(jobs))
     by_job = _by_job(jobs, data, ends)
     kept = _each_once(by_job, ends)
-    return np.repeat(np.arange(ends.size, dtype=np.int64), kept), by_job[: int(kept.sum())]
+    return np.repeat(np.arange(ends.size, dtype=np.int32), kept), by_job[: int(kept.sum())].astype(np.int32)
 
 
-@compiled(f"int64({LONGS}, {LONGS}, {BOOLS}, int64, int64, int64, int64[::1], int64[::1])", cache=True, nogil=True)
-def _within(jobs: Any, values: Any, valid: Any, low: int, high: int, first: int, kept_jobs: Any, data: Any) -> int:
-    count = 0
+@compiled(f"int64({LONGS}, {LONGS}, {BOOLS}, int64, int64, boolean[::1])", cache=True, nogil=True)
+def _within(jobs: Any, values: Any, valid: Any, low: int, high: int, kept: Any) -> int:
+    count, last = 0, -1  # `last`: the pin that was kept last
     for item in range(jobs.size):
         value = values[item]
+        kept[item] = False
         if not (valid[item] and low <= value < high):
             continue
-        job, datum = jobs[item], value - low + first
-        if count and kept_jobs[count - 1] == job and data[count - 1] == datum:
+        if last >= 0 and jobs[last] == jobs[item] and values[last] == value:
             continue
-        kept_jobs[count], data[count] = job, datum
+        kept[item] = True
+        last = item
         count += 1
     return count
 

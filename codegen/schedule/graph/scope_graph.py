@@ -51,28 +51,34 @@ def scope_graph(plan: ScopePlan) -> ScopeGraph:
     lines = line_spaces(plan, [region for region in regions if not pins_of[region]])
     for kind in lines:
         for region, own in kind.pins.items():
-            pins_of[region] += [(jobs, numbers + total) for jobs, numbers in own]
+            pins_of[region] += [(jobs.astype(np.int32), (numbers + total).astype(np.int32)) for jobs, numbers in own]
         total += kind.count
         edges.append(total)
+    # Jobs that touch one datum beside jobs that touch two count as loops: graphs are ordered faster than hypergraphs.
+    width = 2 if max((len(pins) for pins in pins_of.values()), default=0) == 2 else 0
     job_starts: dict[int, int] = {}
-    parts: list[tuple[int, list[Pins]]] = []
+    rows: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]] = []
     count = 0
     for region in regions:
         job_starts[region] = count
         size = plan.accesses.size(region) or 0
-        parts.append((size, pins_of[region]))
+        rows.append(_rows(pins_of.pop(region), size, width))
         count += size
-    # Jobs that touch one datum beside jobs that touch two count as loops: graphs are ordered faster than hypergraphs.
-    width = 2 if max((len(pins) for _, pins in parts), default=0) == 2 else 0
-    rows = [_rows(pins, size, width) for size, pins in parts]
-    ends = np.cumsum([0, *(data.size for _, data in rows)])
-    offsets = np.concatenate([[0], *(own[1:] + end for (own, _), end in zip(rows, ends, strict=False))]).astype(
-        np.int64
-    )
-    pins = np.concatenate([np.zeros(0, np.int32), *(data for _, data in rows)]).astype(np.int32, copy=False)
+    offsets, pins = _one_behind_the_other(rows)
     names = (*(space.name for space in spaces), *(f"lines {number}" for number in range(len(lines))))
     graph = LocalityGraph(offsets, pins, total, space_offsets=np.array(edges, np.int64), names=names)
     return ScopeGraph(graph, job_starts, data_starts, len(lines))
+
+
+def _one_behind_the_other(
+    rows: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]],
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+    """CSR rows of all regions; those of a single one as they are."""
+    if len(rows) == 1:
+        return rows[0]
+    ends = np.cumsum([0, *(data.size for _, data in rows)])
+    offsets = [np.zeros(1, np.int64), *(own[1:] + end for (own, _), end in zip(rows, ends, strict=False))]
+    return np.concatenate(offsets), np.concatenate([np.zeros(0, np.int32), *(data for _, data in rows)])
 
 
 def graph_size(plan: ScopePlan) -> tuple[int, int, int]:
@@ -88,14 +94,14 @@ def graph_size(plan: ScopePlan) -> tuple[int, int, int]:
 
 
 def region_pins(plan: ScopePlan, region: int, data_starts: dict[Space, int]) -> list[Pins]:
-    """(jobs, data) of each way in which a region reaches a space: one pair of arrays for each loaded index."""
+    """(jobs, data) of each way in which a region reaches a space: one pair of int32 arrays for each loaded index."""
     evaluation = plan.accesses.evaluation
     found = []
     size = plan.accesses.size(region) or 0
     for space, start in data_starts.items():
         if region in space.jobs:
-            jobs = np.arange(size, dtype=np.int64)
-            found.append((jobs, jobs - space.jobs[region] - space.low + start))
+            jobs = np.arange(size, dtype=np.int32)
+            found.append((jobs, jobs + np.int32(start - space.jobs[region] - space.low)))
     for uses in indices_of(plan, region):
         field = plan.fields[_load(uses[0])]
         home = next((space for space in data_starts if field in space.fields), None)
@@ -105,16 +111,12 @@ def region_pins(plan: ScopePlan, region: int, data_starts: dict[Space, int]) -> 
         for loop in dict.fromkeys(use.access.site.loop for use in uses):
             values, valid = _values(plan, [use for use in uses if use.access.site.loop == loop])
             shift = home.fields[field]
-            parts.append(
-                pins_within(
-                    evaluation.jobs(loop, region),
-                    np.asarray(values, np.int64),
-                    valid,
-                    (home.low + shift, home.high + shift),
-                    data_starts[home],
-                )
-            )
+            bounds = home.low + shift, home.high + shift
+            jobs_of = None if loop == region else evaluation.jobs(loop, region)
+            parts.append(pins_within(jobs_of, np.asarray(values, np.int64), valid, bounds, data_starts[home]))
         found.append(parts[0] if len(parts) == 1 else together(parts))
+        del values, valid
+        evaluation.forget()  # the next index has vectors of its own
     return found
 
 
@@ -171,23 +173,29 @@ def _rows(parts: list[Pins], count: int, width: int) -> tuple[npt.NDArray[np.int
         return np.arange(0, (count + 1) * len(columns), len(columns), dtype=np.int64), pins.reshape(-1)
     offsets = np.zeros(count + 1, np.int64)
     for jobs, _ in parts:
-        offsets[1:] += np.bincount(jobs, minlength=count)
+        _count_by_job(jobs, offsets[1:])
     np.cumsum(offsets, out=offsets)
     if len(parts) == 1:  # whose pins are by job
-        return offsets, parts[0][1].astype(np.int32)
+        return offsets, parts[0][1]
     place, result = offsets[:-1].copy(), np.empty(int(offsets[-1]), np.int32)
     for jobs, data in parts:
         _put_by_job(jobs, data, place, result)
     return offsets, result
 
 
-def _is_every_job(jobs: npt.NDArray[np.int64], count: int) -> bool:
+def _is_every_job(jobs: npt.NDArray[np.int32], count: int) -> bool:
     return (
         jobs.size == count and int(jobs[0]) == 0 and int(jobs[-1]) == count - 1 and bool(np.all(jobs[1:] > jobs[:-1]))
     )
 
 
-@compiled("void(int64[:], int64[:], int64[::1], int32[::1])", cache=True, nogil=True)
+@compiled("void(int32[::1], int64[::1])", cache=True, nogil=True)
+def _count_by_job(jobs: Any, counts: Any) -> None:
+    for item in range(jobs.size):
+        counts[jobs[item]] += 1
+
+
+@compiled("void(int32[::1], int32[::1], int64[::1], int32[::1])", cache=True, nogil=True)
 def _put_by_job(jobs: Any, data: Any, place: Any, result: Any) -> None:
     """Put pins behind those of their jobs that are there. `place`: where those end, moved on."""
     for item in range(jobs.size):

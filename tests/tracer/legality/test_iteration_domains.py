@@ -179,3 +179,15 @@ def test_ends_of_walks_stand_for_what_lies_between(step: int, base: int, size: i
     inner = pool.op("add", "i64", address, pool.op("and", "i64", pool.counter(1), pool.const(1)))
     assert not ends_inside(evaluation, 1, linear_form(inner, here.lives), item)  # not by the loop around alone
     assert not ends_inside(evaluation, 0, form, item)
+
+
+def test_what_is_forgotten_leaves_its_room_to_others() -> None:
+    here = setting()
+    evaluation = Evaluation(here.nest, here.memory, here.lives, limit=1 << 30)
+    assert evaluation.domain(0) is not None
+    before = evaluation.room.left
+    for _ in range(3):
+        evaluation.room.take(np.zeros(LONG))
+        assert evaluation.room.left == before - 8 * LONG
+        evaluation.forget()
+    assert evaluation.room.left == before

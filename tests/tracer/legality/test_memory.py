@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tracecut.tracer.legality.evaluation.contents import Contents, Packed, bytes_kept
+from tracecut.tracer.legality.evaluation.contents import Contents, Packed, bytes_kept, let_go
 from tracecut.tracer.legality.evaluation.memory import HEAP, Memory, Object
 
 pytestmark = pytest.mark.quick
@@ -59,3 +61,14 @@ def test_addresses_at_the_end_of_all_memory_lead_nowhere(count: int) -> None:
     assert ok.tolist() == [False, False, False, False, False, True] * count
     assert values[5::6].tolist() == [int.from_bytes(bytes(range(8, 16)), "little")] * count
     assert not values[~ok].any()
+
+
+def test_bytes_in_a_file_are_let_go_and_read_again(tmp_path: Path) -> None:
+    """Those that lie nowhere else stay."""
+    kept = np.arange(1 << 16, dtype=np.uint8)
+    kept.tofile(tmp_path / "kept")
+    where = np.array([100], np.int64), np.zeros(1, np.int64), np.array([kept.size], np.int64)
+    for data in (np.asarray(np.memmap(tmp_path / "kept", np.uint8, "r")), kept.copy()):
+        for contents in (Packed(*where, data), Contents({}, Packed(*where, data)), {100: data}):
+            let_go(contents)
+            assert np.array_equal(contents[100], kept)

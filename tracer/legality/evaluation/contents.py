@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
@@ -198,6 +199,16 @@ def addresses_of(contents: Mapping[int, npt.NDArray[np.uint8]]) -> tuple[npt.NDA
     parts = [contents[base] for base in bases]
     columns = bases, [part.size for part in parts], [part.ctypes.data for part in parts]
     return tuple(np.array(column, np.int64) for column in columns)
+
+
+def let_go(contents: Mapping[int, npt.NDArray[np.uint8]]) -> None:
+    """Have the system take bytes that lie in a file out of this process; they are there again when they are read."""
+    source: Any = contents.rest if isinstance(contents, Contents) else contents
+    source = source.data if isinstance(source, Packed) else None
+    while isinstance(source, np.ndarray):
+        source = source.base
+    if isinstance(source, mmap.mmap):  # `Capture.load` opens it for reading alone
+        source.madvise(mmap.MADV_DONTNEED)
 
 
 def bytes_kept(contents: Mapping[int, npt.NDArray[np.uint8]]) -> int:

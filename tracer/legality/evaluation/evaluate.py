@@ -111,7 +111,7 @@ class Evaluation:
         return None if loop in self.cut else found
 
     def is_step(self, loop: int) -> bool:
-        """Whether one iteration of a loop, of unknown number, stands for all."""
+        """Whether one iteration of a loop stands for all."""
         return loop in self.steps or (self.single and self.nest.loops[loop].parent is None)
 
     def _left_soon(self, loop: int) -> bool:
@@ -336,6 +336,7 @@ class Evaluation:
             if domain is not None:
                 domain.forget()
         self._jobs.clear()
+        self.room.vectors_gone()
 
     def _fits(self, level: int | None) -> bool:
         """Whether a value for each iteration of a loop fits in memory, while it is made."""
@@ -369,10 +370,12 @@ class Evaluation:
 
     def counted(self, loop: int) -> Values:
         """Numbers of the iterations of a loop."""
-        if self.is_step(loop) and (self.at_step is None or loop != self.nest.root):
-            return UNKNOWN
-        domain = self.domain(loop)
+        domain = None if self.uncounted(loop) else self.domain(loop)
         return UNKNOWN if domain is None else Values(domain.counter, np.bool_(True))
+
+    def uncounted(self, loop: int) -> bool:
+        """Whether it is not known which iteration of a loop one is."""
+        return self.is_step(loop) and (self.at_step is None or loop != self.nest.root)
 
     def _load(self, expr: Expr, level: int | None) -> Values:
         name, type = expr.data

@@ -220,13 +220,14 @@ class Room:
     limit: int | None
     too_long: dict[int, str] = field(default_factory=dict)
     _taken: int = 0
+    _vectors: int = 0
 
     @property
     def left(self) -> int:
         """Bytes of the limit that are not taken."""
         if self.limit is None:
             self.limit = default_budget()
-        return self.limit - self._taken
+        return self.limit - self._taken - self._vectors
 
     def enter(self, loop: int, size: float) -> bool:
         """Whether so many iterations of a loop fit in memory; they are then counted."""
@@ -241,24 +242,28 @@ class Room:
         """Whether there is room for so many bytes more, of a loop of so many iterations; `too_long` says why not."""
         if needed <= self.left:
             return True
-        self.too_long.setdefault(loop, self._why(loop, size, self._taken + needed))
+        self.too_long.setdefault(loop, self._why(loop, size, self._taken + self._vectors + needed))
         return False
 
     def take(self, *arrays: npt.NDArray[Any]) -> None:
         """Count arrays that are kept from now on; what shares the memory of another one takes none."""
-        self._taken += sum(array.nbytes for array in arrays if array.ndim and array.base is None)
+        self._vectors += sum(array.nbytes for array in arrays if array.ndim and array.base is None)
 
     def give_back(self, *arrays: npt.NDArray[Any]) -> None:
         """Count arrays that were taken and are not kept any more."""
-        self._taken -= sum(array.nbytes for array in arrays if array.ndim and array.base is None)
+        self._vectors -= sum(array.nbytes for array in arrays if array.ndim and array.base is None)
+
+    def vectors_gone(self) -> None:
+        """None of the arrays that were taken is kept any more, but for short ones."""
+        self._vectors = 0
 
     def forget(self) -> None:
         """Count from nothing again: what was taken is there no more."""
-        self._taken = 0
+        self._taken = self._vectors = 0
 
     def _why(self, loop: int, size: float, needed: int) -> str:
         place = self.levels.nest.loops[loop].place
         return (
             f"its inspection would need at least {memory_amounts.size(needed)} for {size:,.0f} iterations of {place}, "
-            f"{memory_amounts.size(self.left + self._taken)} are allowed (--memory)"
+            f"{memory_amounts.size(self.left + self._taken + self._vectors)} are allowed (--memory)"
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -18,7 +20,7 @@ def test_each_pin_once_by_job_and_datum(parts: list[list[tuple[int, int]]]) -> N
     found = together([tuple(np.array(part, np.int64).reshape(-1, 2).T.copy()) for part in parts])  # type: ignore[misc]
     expected = sorted({pin for part in parts for pin in part})
     assert list(zip(*(side.tolist() for side in found), strict=True)) == expected
-    assert all(side.dtype == np.int64 for side in found)
+    assert all(side.dtype == np.int32 for side in found)
 
 
 @given(
@@ -42,3 +44,26 @@ def test_no_pin_is_the_one_before(pins: list[tuple[int, int]]) -> None:
     found = without_repeats(jobs, data)
     expected = [pin for place, pin in enumerate(pins) if place == 0 or pin != pins[place - 1]]
     assert list(zip(*(side.tolist() for side in found), strict=True)) == expected
+
+
+def test_pins_are_made_without_long_vectors_beside_them() -> None:
+    """8 bytes a pin are kept; while they are made, 2 more say which are."""
+    values = np.random.default_rng(1).integers(0, 1000, 1 << 20)
+    every = np.broadcast_to(np.True_, values.size)
+    jobs = np.arange(values.size)
+    pins_within(jobs, values, every, (0, 1000), 7)  # compiles
+    for mine in (None, jobs):
+        tracemalloc.start()
+        try:
+            found = pins_within(mine, values, every, (0, 1000), 7)
+            assert tracemalloc.get_traced_memory()[1] < 11 * values.size
+        finally:
+            tracemalloc.stop()
+        assert [side.dtype for side in found] == [np.int32, np.int32]
+        assert np.array_equal(found[0], jobs) and np.array_equal(found[1], values + 7)
+    assert [
+        side.tolist() for side in pins_within(None, values[:3] * 0 + 5, np.array([True, False, True]), (5, 6), 0)
+    ] == [
+        [0, 2],
+        [0, 0],
+    ]
