@@ -16,9 +16,11 @@ from tracecut.tracer.legality.evaluation.memory import Object
 from tracecut.tracer.loops.pointer_rotation import split
 
 SUMS = {("add", "i8"), ("add", "i16"), ("add", "i32"), ("add", "i64"), ("fadd", "float"), ("fadd", "double")}
+LONG = 1 << 16  # numbers
 LANES = 16  # wavefronts that are looked at at once
 WRITTEN, SHARED = 1 << 15, 1 << 14  # what is known of a grain of memory, beside its one owner: a block's number + 1
 LONGS = "Array(int64, 1, 'A', readonly=True)"  # of any layout, written or not
+INTS = "Array(int32, 1, 'A', readonly=True)"
 TRUTHS = "Array(boolean, 1, 'A', readonly=True)"
 
 
@@ -123,7 +125,10 @@ def _shape(access: Access, target: Object) -> object:
 def _check_object(
     name: str, region: int, target: Object, mine: list[Access], turns: list[tuple[Any, Any, int]], accesses: Accesses
 ) -> None:
-    events = [(access, _reached(name, accesses, access, target)) for access in mine]
+    events = []
+    for access in mine:
+        events.append((access, _reached(name, accesses, access, target)))
+        accesses.evaluation.forget()
     grain = target.base
     for access, found in events:
         grain |= found.bits | access.width
@@ -131,11 +136,12 @@ def _check_object(
     for owner, lanes, count in turns:
         state = np.zeros(((target.size >> shift) + 1, count), np.uint16)
         for access, found in events:
-            jobs = accesses.evaluation.jobs(access.site.loop, region)
-            own = jobs[:0] if access.site.loop == region else jobs  # each iteration is a job
+            alone = access.site.loop == region  # each iteration is a job
+            own = np.zeros(0, np.int64) if alone else accesses.evaluation.jobs(access.site.loop, region)
             mark = WRITTEN if access.site.writes else 0
             place = (found.start, found.factor, shift, access.width >> shift, mark)
-            if _meet(owner, lanes, own, found.values, found.runs, *place, state):
+            meet = _meet_narrow if found.values.dtype == np.int32 else _meet
+            if meet(owner, lanes, own, found.values, found.runs, *place, state):
                 raise ScheduleError(f"two blocks of {name} meet at {access.site.place}")
 
 
@@ -156,11 +162,18 @@ def _reached(name: str, accesses: Accesses, access: Access, target: Object) -> _
         values, valid = accesses.values(atom, access.site)
         if valid.all():
             start = access.form.const - target.base
-            return _Reached(values, valid, start, factor, access.form.const | factor)
+            return _Reached(_narrow(values), valid, start, factor, access.form.const | factor)
     found = accesses.addresses(access)
     if found is None:
         raise ScheduleError(f"{name} runs in several blocks at a time, but {access.site.place} is not known")
     return _Reached(found[0], found[1], -target.base, 1, int(_union(*found)))
+
+
+def _narrow(values: Any) -> Any:
+    """Long vectors with half of the bytes, where they fit."""
+    if values.size < LONG or values.min() < -(1 << 31) or values.max() >= 1 << 31:
+        return values
+    return values.astype(np.int32)
 
 
 @compiled(f"int64({LONGS}, {TRUTHS})", cache=True)
@@ -173,11 +186,7 @@ def _union(addresses: Any, runs: Any) -> int:
     return found
 
 
-@compiled(
-    f"boolean(uint16[:], uint8[:], {LONGS}, {LONGS}, {TRUTHS}, int64, int64, int64, int64, uint16, uint16[:, :])",
-    cache=True,
-)
-def _meet(
+def _meeting(
     owner: Any,
     lanes: Any,
     jobs: Any,
@@ -210,3 +219,8 @@ def _meet(
             else:
                 state[place, lane] = SHARED
     return False
+
+
+_REST = f"{TRUTHS}, int64, int64, int64, int64, uint16, uint16[:, :]"
+_meet = compiled(f"boolean(uint16[:], uint8[:], {LONGS}, {LONGS}, {_REST})", cache=True)(_meeting)
+_meet_narrow = compiled(f"boolean(uint16[:], uint8[:], {LONGS}, {INTS}, {_REST})", cache=True)(_meeting)

@@ -157,6 +157,6 @@ def test_a_loop_that_runs_as_often_as_two_numbers_are_apart_has_a_start_and_an_e
     assert pairs(pool.op("add", "i64", at, first), pool.op("add", "i64", pool.op("add", "i64", at, first), scaled)) == [
         ["%end", "%start"]
     ]
-    assert not pairs(start, pool.op("add", "i64", end, way)) and not pairs(more, pool.op("add", "i64", start, way))
+    assert not pairs(more, pool.op("add", "i64", start, way)) and not pairs(start, pool.op("add", "i64", more, way))
     both = pool.op("add", "i64", end, start)
     assert not pairs(zero, both) and not pairs(start, way) and not pairs(zero, pool.op("sub", "i64", both, more))

@@ -18,16 +18,9 @@ from tracecut.ir.loops.path_conditions import Condition
 from tracecut.tracer.loops.pointer_rotation import in_all_states
 
 from .condition_values import may_hold
+from .contents import let_go
 from .early_exits import changes, counts_until_exit, until_exit
-from .iteration_domains import (
-    DOMAIN_BYTES,
-    VECTOR_BYTES,
-    Domain,
-    Levels,
-    Room,
-    inner_domain,
-    pieces,
-)
+from .iteration_domains import DOMAIN_BYTES, VECTOR_BYTES, Domain, Levels, Room, inner_domain, pieces
 from .loaded_values import loaded, walked
 from .masked_arithmetic import UNKNOWN, Bools, Few, Values, combined
 from .memory import DTYPES, Memory
@@ -329,7 +322,7 @@ class Evaluation:
         return found
 
     def forget(self) -> None:
-        """Drop long vectors, which are made again if somebody asks for them. O(expressions)."""
+        """Drop long vectors, and bytes that lie in a file: both come back if somebody asks. O(expressions)."""
         for key in [key for key, (_, values) in self._values.items() if values.data.size >= LONG]:
             del self._values[key]
         for domain in self._domains.values():
@@ -337,6 +330,7 @@ class Evaluation:
                 domain.forget()
         self._jobs.clear()
         self.room.vectors_gone()
+        let_go(self.memory.contents)
 
     def _fits(self, level: int | None) -> bool:
         """Whether a value for each iteration of a loop fits in memory, while it is made."""
