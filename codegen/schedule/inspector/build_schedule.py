@@ -22,7 +22,6 @@ from tracecut.tracer.legality.access_patterns import DIRECT
 from tracecut.tracer.legality.evaluation.memory import Object
 
 from .cut_into_blocks import Share, Span, share_out, whole
-from .meeting_places import Meetings
 
 VIEWLESS = (OLD, "")
 
@@ -58,7 +57,6 @@ def build_schedule(
     threads: int = 1,
     reduce: str = FAST,
     remark: str = "",
-    meetings: Meetings | None = None,
 ) -> sc.Schedule:
     """Make a schedule.
 
@@ -68,7 +66,6 @@ def build_schedule(
         groups: region → groups of its range function.
         threads: how many threads the jobs are shared out to.
         reduce: `fast`, or `ordered`: results are the same for any number of threads.
-        meetings: where jobs meet, kept from one schedule of the plan to the next (`meeting_places.py`).
 
     Raises UnsupportedError when the emitted code cannot express what the plan needs.
     """
@@ -79,25 +76,29 @@ def build_schedule(
     slots: dict[int, tuple[sc.Private, ...]] = {}
     for space, start in graph.data_starts.items():
         size = space.high - space.low
-        orders[space] = _within_cuts(space, (ordering.data[start : start + size] - start).astype(np.int32))
+        orders[space] = _within_cuts(space, _counted_from(ordering.data[start : start + size], start))
     for region in plan.uses:
         size = plan.accesses.size(region) or 0
         if region not in plan.movable:
             jobs[region] = np.arange(size, dtype=np.int32)
             continue
         start = graph.job_starts[region]
-        proposed = ordering.jobs[(ordering.jobs >= start) & (ordering.jobs < start + size)] - start
-        jobs[region] = np.ascontiguousarray(proposed, np.int32)
+        proposed = ordering.jobs
+        if size < proposed.size:
+            proposed = proposed[(proposed >= start) & (proposed < start + size)]
+        jobs[region] = _counted_from(proposed, start)
         tied = next((space for space in plan.spaces if region in space.jobs), None)
         if tied is not None:
             if tied not in orders:
                 orders[tied] = _within_cuts(tied, _order_of_jobs(tied, region, jobs[region]))
             jobs[region] = _jobs_of_space(tied, orders[tied], region, size)
-        work = np.diff(graph.graph.offsets[start : start + size + 1]) + 1
+        work = None
+        if threads > 1 or reduce != FAST:
+            offsets, work = graph.graph.offsets[start : start + size + 1], np.empty(size, np.int32)
+            np.subtract(offsets[1:], offsets[:-1], out=work, casting="unsafe")
+            work += 1
         breaks = _breaks(ordering, start, size) if tied is None else None
-        share = share_out(
-            plan, region, jobs[region], threads, work=work, breaks=breaks, reduce=reduce, meetings=meetings
-        )
+        share = share_out(plan, region, jobs[region], threads, work=work, breaks=breaks, reduce=reduce)
         privates = _privates(plan, region, groups[region], share.spans, places)
         if privates is None:
             share = whole(size)
@@ -153,8 +154,15 @@ def _lookups(plan: ScopePlan) -> tuple[sc.Lookup, ...]:
     )
 
 
+def _counted_from(order: Ints, first: int) -> Ints:
+    """Numbers from `first` on as numbers from 0 on; the same array where that is 0."""
+    return np.ascontiguousarray(order - first if first else order, np.int32)
+
+
 def _breaks(ordering: Ordering, start: int, size: int) -> npt.NDArray[np.int64]:
     """Places in the order of a region, whose jobs are [start, start + size), where a block of the ordering ends."""
+    if ordering.blocks.size <= 2 or size == ordering.jobs.size:
+        return np.unique(ordering.blocks)[1:-1]
     mine = (ordering.jobs >= start) & (ordering.jobs < start + size)
     return np.unique(np.concatenate([[0], np.cumsum(mine)])[ordering.blocks])[1:-1]
 

@@ -27,7 +27,7 @@ from tracecut.support.arrays import Ints
 from tracecut.support.lazy_kernels import compiled
 from tracecut.tracer.runtime.binding import TYPES
 
-from .meeting_places import Meetings, SharedArray, meeting_places
+from .meeting_places import SharedArray, meeting_places
 from .wavefronts import MAX_BLOCKS, meeting_blocks, wavefronts
 
 MIN_JOBS = 256
@@ -73,24 +73,23 @@ def share_out(
     order: Ints,
     threads: int,
     *,
-    work: npt.NDArray[np.int64] | None = None,
+    work: Ints | None = None,
     breaks: npt.NDArray[np.int64] | None = None,
     reduce: str = FAST,
-    meetings: Meetings | None = None,
 ) -> Share:
     """Cut the jobs of a region into blocks. O(pins). One block when they cannot be kept apart.
 
     Args:
         plan, region: what is run. order: int32 (jobs), in which order.
         threads: how many may take part; ordered blocks are the same for any number.
-        work: int64 (jobs), what each job costs, by its number; None: all the same.
+        work: int32 (jobs), what each job costs, by its number; None: all the same.
         breaks: positions in the order where little is shared, ascending: a block that nearly ends there ends there.
-        reduce: `fast` or `ordered`. meetings: of `meeting_places`, kept from one schedule of the plan to the next.
+        reduce: `fast` or `ordered`.
     """
     most = order.size // MIN_JOBS
     if most <= 1 or (reduce == FAST and threads <= 1):
         return whole(order.size)
-    met = meeting_places(plan, region, meetings)
+    met = meeting_places(plan, region)
     if met is None:
         return whole(order.size)
     if not met:
@@ -121,9 +120,7 @@ def _block_of_job(order: Ints, bounds: npt.NDArray[np.int64]) -> Ints:
     return block
 
 
-def _few_blocks(
-    plan: ScopePlan, region: int, order: Ints, met: Sequence[SharedArray], work: npt.NDArray[np.int64] | None
-) -> Share:
+def _few_blocks(plan: ScopePlan, region: int, order: Ints, met: Sequence[SharedArray], work: Ints | None) -> Share:
     """Blocks with private slots if these are small beside the work, else a single block."""
     slots = min(SLOTS, order.size // MIN_JOBS)
     share = _with_privates(plan, region, order, chunk_ends(order, slots, work), met)
@@ -135,7 +132,7 @@ def _few_blocks(
 def chunk_ends(
     order: Ints,
     count: int,
-    work: npt.NDArray[np.int64] | None = None,
+    work: Ints | None = None,
     breaks: npt.NDArray[np.int64] | None = None,
 ) -> npt.NDArray[np.int64]:
     """int64 (count + 1): where the chunks of equal work begin and end, moved to a break where that is close.
@@ -145,8 +142,7 @@ def chunk_ends(
     if work is None:
         ends = np.linspace(0, order.size, count + 1).astype(np.int64)
     else:
-        done = np.concatenate([[0], np.cumsum(work[order], dtype=np.int64)])
-        ends = np.searchsorted(done, done[-1] * np.arange(count + 1) / count).astype(np.int64)
+        ends = _even_ends(order, work, int(work.sum()) * np.arange(count + 1) / count)
     ends[0], ends[-1] = 0, order.size
     if breaks is not None and breaks.size:
         place = np.clip(np.searchsorted(breaks, ends[1:-1]), 1, max(1, breaks.size - 1))
@@ -154,6 +150,19 @@ def chunk_ends(
         nearest = np.where(ends[1:-1] - lower <= upper - ends[1:-1], lower, upper)
         near = np.abs(nearest - ends[1:-1]) * count <= SLACK * order.size
         ends[1:-1] = np.maximum.accumulate(np.where(near, nearest, ends[1:-1]))
+    return ends
+
+
+@compiled(cache=True, nogil=True)
+def _even_ends(order: Any, work: Any, wanted: Any) -> Any:
+    """int64: for each of some amounts, ascending, how many jobs of the order do at least as much together."""
+    ends = np.empty(wanted.size, np.int64)
+    done, count = np.int64(0), 0
+    for place in range(wanted.size):
+        while done < wanted[place] and count < order.size:
+            done += work[order[count]]
+            count += 1
+        ends[place] = count
     return ends
 
 
@@ -207,9 +216,9 @@ def _sharing(block: Ints, item: SharedArray) -> npt.NDArray[np.bool_]:
 
 @compiled(cache=True, nogil=True)
 def _mark_owners(block: Any, jobs: Any, records: Any, owner: Any) -> None:
-    for item in range(jobs.size):
+    for item in range(records.size):
         record = records[item]
-        mine = block[jobs[item]]
+        mine = block[jobs[item] if jobs.size else item]
         if owner[record] == -1:
             owner[record] = mine
         elif owner[record] != mine:
@@ -218,6 +227,6 @@ def _mark_owners(block: Any, jobs: Any, records: Any, owner: Any) -> None:
 
 @compiled(cache=True, nogil=True)
 def _mark_sharing(jobs: Any, records: Any, owner: Any, result: Any) -> None:
-    for item in range(jobs.size):
+    for item in range(records.size):
         if owner[records[item]] == -2:
-            result[jobs[item]] = True
+            result[jobs[item] if jobs.size else item] = True

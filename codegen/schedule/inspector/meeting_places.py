@@ -1,6 +1,6 @@
 """Where jobs of a region may meet: records of arrays that one of them writes, and who touches them.
 
-It does not depend on an order. What was found for one schedule of a plan can be kept for the next one.
+It does not depend on an order. It takes as much memory as the graph does, so it is found anew for each schedule.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from tracecut.support.arrays import Ints
 from tracecut.tracer.legality.access_patterns import DIRECT, INDIRECT, Array, Pattern
 from tracecut.tracer.loops.pointer_rotation import split
 
-Touches = tuple[Ints, npt.NDArray[Any]]  # (jobs, records): who touches what; records are int32 where they fit
+# (jobs, records): who touches what, no jobs where each touches one, in sequence; records are int32 where they fit
+Touches = tuple[Ints, npt.NDArray[Any]]
+NOBODY = np.zeros(0, np.int32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +27,7 @@ class SharedArray:
     """Who touches which of the `size` records of an array that is written.
 
     Attributes:
-        array: its place in the plan. touches: of each way to touch it, jobs[i] touches records[i].
+        array: its place in the plan. touches: of each way to touch it, jobs[i] touches records[i]; job i without jobs.
         accesses: how many there are, in all iterations, those of the same record in the same job included.
     """
 
@@ -35,21 +37,8 @@ class SharedArray:
     accesses: int
 
 
-Meetings = dict[int, list[SharedArray] | None]  # of regions; None: not known
-
-
-def meeting_places(plan: ScopePlan, region: int, kept: Meetings | None = None) -> list[SharedArray] | None:
-    """What two jobs of a region may both touch while one writes; None: not known. O(pins).
-
-    `kept`: what was found before of regions of this plan; it is looked up, and added.
-    """
-    kept = {} if kept is None else kept
-    if region not in kept:
-        kept[region] = _find(plan, region)
-    return kept[region]
-
-
-def _find(plan: ScopePlan, region: int) -> list[SharedArray] | None:
+def meeting_places(plan: ScopePlan, region: int) -> list[SharedArray] | None:
+    """What two jobs of a region may both touch while one writes; None: not known. O(pins)."""
     found = []
     for use in plan.uses[region]:
         array = plan.arrays[use.array]
@@ -65,6 +54,7 @@ def _find(plan: ScopePlan, region: int) -> list[SharedArray] | None:
                 if mine is None:
                     return None
                 touches.append(mine[0])
+                plan.accesses.evaluation.forget()  # the next one has long vectors of its own
                 accesses += mine[1] * len(same)
             low, high = array.touched
             found.append(SharedArray(use.array, tuple(touches), high - low, accesses))
@@ -97,12 +87,20 @@ def _touches(plan: ScopePlan, region: int, array: Array, pattern: Pattern) -> tu
     assert pattern.major is not None
     site, (low, high) = pattern.access.site, array.touched
     values, valid = plan.accesses.values(pattern.major, site)
-    records = (values if pattern.step > 0 else -values) + (array.record(pattern) - low)
-    jobs = plan.accesses.evaluation.jobs(site.loop, region)
-    valid = valid & (records >= 0) & (records < high - low)
-    if not valid.all():
-        jobs, records = jobs[valid], records[valid]
-    count = jobs.size
-    jobs, records = without_repeats(jobs, records)
-    narrow = np.int32 if high - low < 2**31 else np.int64
-    return (jobs.astype(np.int32), records.astype(narrow)), count
+    shift, ahead = array.record(pattern) - low, pattern.step > 0
+    first, last = (-shift, high - low - shift - 1) if ahead else (shift - (high - low) + 1, shift)
+    inside = values >= first
+    inside &= values <= last
+    inside &= valid
+    jobs = None if site.loop == region else plan.accesses.evaluation.jobs(site.loop, region)
+    if not inside.all():
+        values = values[inside]
+        jobs = np.flatnonzero(inside) if jobs is None else jobs[inside]
+    count = values.size
+    if jobs is not None:
+        jobs, values = without_repeats(jobs, values)
+    records = np.empty(values.size, np.int32 if high - low < 2**31 else np.int64)
+    np.add(values, shift, out=records, casting="unsafe") if ahead else np.subtract(
+        shift, values, out=records, casting="unsafe"
+    )
+    return (NOBODY if jobs is None else jobs.astype(np.int32), records), count

@@ -25,7 +25,7 @@ def meeting_blocks(
     Args:
         block: int32 (jobs), the block of each. count: of blocks, `MAX_BLOCKS` at most.
         meetings: (touches, size) of each array that is written; touches: (jobs, records) arrays, jobs[i] touches
-            record records[i] < size.
+            record records[i] < size; without jobs each job i does.
 
     O(pins + records · blocks that meet there).
     """
@@ -51,8 +51,8 @@ def wavefronts(met: npt.NDArray[np.uint64]) -> Ints:
 
 @compiled(cache=True, nogil=True)
 def _touch(block: Any, jobs: Any, records: Any, touched: Any) -> None:
-    for item in range(jobs.size):
-        touched[records[item]] |= np.uint64(1) << np.uint64(block[jobs[item]])
+    for item in range(records.size):
+        touched[records[item]] |= np.uint64(1) << np.uint64(block[jobs[item] if jobs.size else item])
 
 
 @compiled("void(uint64[:], uint64[:])", cache=True, nogil=True)
