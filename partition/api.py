@@ -250,6 +250,8 @@ def _linear(graph: LocalityGraph, method: Method, seed: int, options: Mapping[st
 
 
 def _cut(graph: LocalityGraph, linear: Ordering, request: Request) -> Ordering:
+    if request.targets.size == 1:
+        return linear
     from tracecut.partition.balance.rebalance import chunk_offsets
 
     cuts = chunk_offsets(request.weights[linear.jobs], request.targets)

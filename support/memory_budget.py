@@ -64,6 +64,14 @@ def freed_memory_kept() -> Iterator[None]:
             library.malloc_trim(0)
 
 
+def give_back_freed() -> None:
+    """Have GNU's C library give back what it keeps of freed vectors, between two parts of the work."""
+    import ctypes  # as above
+
+    with suppress(AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
 def read_size(text: str) -> int:
     """Bytes of a size such as `800M`, `2G`, `1.5 GB` (units of 1,024). Raises ValueError."""
     found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?)\s*([kmgt]?)i?b?\s*", text.lower())

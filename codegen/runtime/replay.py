@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from tracecut.codegen.schedule.array_errors import array_error, block_error
 from tracecut.codegen.schedule.guards.make_guard import loaded_root
 from tracecut.codegen.schedule.plan.range_function import Group, Outlined
 from tracecut.codegen.schedule.schedule import Blocks, Guard, RegionSchedule, Schedule
@@ -67,6 +67,8 @@ class CapturedRegion:
         outlined: its range function.
         values: (name, type) of what the region's hook reported. inits: start values of its reductions by phi.
         addresses: whole numbers that are addresses, name → the pointer that each is made of.
+        moved: objects that schedules permute in place; None: any may be. What is neither permuted nor written is read
+            where the capture has it, all else in a copy.
     """
 
     def __init__(
@@ -78,12 +80,15 @@ class CapturedRegion:
         values: Sequence[tuple[str, str]],
         inits: Mapping[str, str],
         addresses: Mapping[str, str],
+        moved: Collection[Object] | None = None,
     ) -> None:
         self.accesses = accesses
         self.region = region
         self.outlined = outlined
         self.pristine = capture.memory
-        self.buffers = {base: data.copy() for base, data in capture.memory.contents.items()}
+        fixed = self._fixed(moved)
+        contents = capture.memory.contents.items()
+        self.buffers = {base: data if base in fixed else data.copy() for base, data in contents}
         self.raw = dict(zip([name for name, _ in values], capture.values[region], strict=True))
         self.types = dict(values)
         self.inits = dict(inits)
@@ -100,6 +105,15 @@ class CapturedRegion:
         self.tables = {copy: table for table, copy in accesses.memory.rows.numbers.items()}
         self.homes = self._homes()
         self.given = self._slots()
+
+    def _fixed(self, moved: Collection[Object] | None) -> set[int]:
+        """Bases of the objects that nothing writes here."""
+        mine = list(self.accesses.inside(self.region))
+        written = {access.object for access in mine if access.site.writes}
+        if moved is None or None in written:
+            return set()
+        read, rows = {access.object for access in mine} - written - set(moved), self.accesses.memory.rows
+        return {item.base for item in read if item is not None and item not in rows}
 
     def restore(self) -> None:
         """Put the captured bytes back."""
@@ -234,8 +248,9 @@ class Replay(CapturedRegion):
         inits: Mapping[str, str],
         addresses: Mapping[str, str],
         image: RowImage | None = None,
+        moved: Collection[Object] | None = None,
     ) -> None:
-        super().__init__(capture, accesses, region, outlined, values, inits, addresses)
+        super().__init__(capture, accesses, region, outlined, values, inits, addresses, moved)
         self.native = native
         self._moved = {} if image is None else self._to_image(image)
         self._in_image = self.given.copy()
@@ -277,7 +292,7 @@ class Replay(CapturedRegion):
         assert address is not None
         return RegionCode(address, self.outlined, fixed, {}, roots)
 
-    def identity(self, threads: int = 1) -> Schedule:
+    def identity(self) -> Schedule:
         """The original order as a schedule."""
         size = self.accesses.size(self.region) or 0
         region = RegionSchedule(
@@ -298,9 +313,10 @@ class Replay(CapturedRegion):
         self.taken = taken
         return elapsed
 
-    def outcome(self) -> Outcome:
-        """What the last run left behind, the data being in the program's order."""
-        objects = {item.base: self.buffers[item.base].copy() for item in self.written}
+    def outcome(self, *, kept: bool = True) -> Outcome:
+        """What the last run left behind, the data being in the program's order. Not `kept`: until the next run."""
+        found = {item.base: self.buffers[item.base] for item in self.written}
+        objects = {base: data.copy() for base, data in found.items()} if kept else found
         reductions = self.outlined.reductions
         results = tuple(int(self.taken[place]) for place in range(len(reductions)))
         return Outcome(objects, results, tuple(item.type for item in reductions))
@@ -325,9 +341,9 @@ class Replay(CapturedRegion):
             assert access.object is not None
             base = access.object.base
             if access.site.type in DTYPES:
-                error = _error(reference.objects[base], found.objects[base], access)
+                error = array_error(reference.objects[base], found.objects[base], access)
             else:
-                error = _block_error(reference.objects[base], found.objects[base], access, written)
+                error = block_error(reference.objects[base], found.objects[base], access, written)
             place = str(access.site.place) if error > max(errors.values(), default=0.0) else place
             errors[access.site.type] = max(error, errors.get(access.site.type, 0.0))
         for a, b, type in zip(reference.results, found.results, reference.types, strict=True):
@@ -339,42 +355,6 @@ class Replay(CapturedRegion):
             place = home if error > max(errors.values(), default=0.0) else place
             errors[SUM + type] = max(error, errors.get(SUM + type, 0.0))
         return Comparison(False, errors, place)
-
-
-def _error(reference: npt.NDArray[np.uint8], found: npt.NDArray[np.uint8], access: Any) -> float:
-    """max |difference| / max |reference| over the elements of one access; infinite for integers that differ."""
-    dtype = DTYPES[access.site.type]
-    low = access.low if access.site.length is None else 0
-    step = access.site.size
-    if access.form is not None and access.form.terms:
-        step = int(np.gcd.reduce([abs(factor) for factor in access.form.terms.values()]))
-    count = (access.high - low - access.site.size) // step + 1 if step else 1
-    if count <= 0:
-        return 0.0
-    a, b = (np.ndarray((count,), dtype, data, low, (step,)) for data in (reference, found))
-    if dtype.kind != "f":
-        return 0.0 if np.array_equal(a, b) else float("inf")
-    same = (a == b) | (np.isnan(a) & np.isnan(b))
-    if same.all():
-        return 0.0
-    if not (np.isfinite(a) == np.isfinite(b)).all():
-        return float("inf")
-    finite = np.isfinite(a) & np.isfinite(b)
-    if not same[~finite].all():
-        return float("inf")
-    scale = float(np.abs(a[finite]).max(initial=0.0))
-    return float(np.abs(a[finite].astype(np.float64) - b[finite]).max(initial=0.0)) / max(scale, 1e-300)
-
-
-def _block_error(
-    reference: npt.NDArray[np.uint8], found: npt.NDArray[np.uint8], access: Access, written: Sequence[Access]
-) -> float:
-    """Infinite when bytes differ that are only written in blocks; numbers among them are compared as such."""
-    differ = np.flatnonzero(reference[access.low : access.high] != found[access.low : access.high]) + access.low
-    for other in written:
-        if other.object is access.object and other.site.type in DTYPES:
-            differ = differ[(differ < other.low) | (differ >= other.high)]
-    return float("inf") if differ.size else 0.0
 
 
 def _same_address(number: int | float | None, address: int) -> bool:

@@ -29,7 +29,7 @@ from tracecut.ir.machine.machine import Machine
 from tracecut.support.optional_parts import optional
 from tracecut.tracer.capture.snapshot import Capture
 
-from .interleaved_timing import ALIKE, best_of, look_again, measure_apart, second_look
+from .interleaved_timing import ALIKE, best_of, drop_slow, look_again, measure_apart, second_look
 from .nothing_left import ONCE, copies_outweigh, gains_nothing, least_misses, nothing_left, to_beat
 from .region_statistics import cluster_count, record_bytes, unchanged
 from .time_limits import TIMES, TimeLimits
@@ -88,6 +88,8 @@ def tune(
     for name in names:
         if name == "original":
             continue
+        if not compare:
+            drop_slow(candidates, sweeps)
         if len(candidates) > 1 and clock() >= ends:
             candidates.append(Candidate(name, note=SPENT))
             continue
@@ -120,6 +122,8 @@ def tune(
     own = 1e-3 * original.kernel_ms * sweeps * subject.entries if limits.in_proportion else math.inf
     if method == "auto" and not once:
         _try_clusters(bench, candidates, curve, min(started + limits.budget, ends), own, clock, settled)
+    if not compare:
+        drop_slow(candidates, sweeps)
     if not (settled and gains_nothing(candidates, sweeps)):
         again = measure_original(subject)[0]
         original.region_ms = min(original.kernel_ms, again.kernel_ms)

@@ -56,6 +56,19 @@ def look_again(subject: Subject, candidates: Sequence[Candidate], sweeps: float,
             break
 
 
+def drop_slow(candidates: Sequence[Candidate], sweeps: float) -> None:
+    """Forget the orders themselves of which none will be asked for: each of their times is far from the best of the
+    other orders, which only become shorter."""
+    tried = [item for item in candidates[1:] if item.measured and not item.compared]
+    for item in candidates[1:]:
+        far = [
+            any(CLOSE * other.cost(sweeps, alone=alone) < item.cost(sweeps, alone=alone) for other in tried)
+            for alone in (True, False)
+        ]
+        if all(far) or not item.measured:
+            item.drop()
+
+
 def second_look(subject: Subject, original: Candidate, first: Candidate) -> None:
     """Measure the original and the order that was tried first once more, in turns; each keeps its shortest times.
 

@@ -16,16 +16,17 @@ from tracecut.codegen.schedule.graph.candidate_orders import CURVE, OWN, Forecas
 from tracecut.codegen.schedule.graph.scope_graph import ScopeGraph
 from tracecut.codegen.schedule.inspector.build_schedule import build_schedule
 from tracecut.codegen.schedule.inspector.inspect_scope import Inspection
-from tracecut.codegen.schedule.inspector.meeting_places import Meetings
 from tracecut.codegen.schedule.plan.range_function import Group, Outlined
 from tracecut.codegen.schedule.reduce_modes import FAST, ORDERED
 from tracecut.codegen.schedule.schedule import Guard, RegionSchedule, Schedule
+from tracecut.codegen.schedule.shared_arrays import with_arrays_of
 from tracecut.ir.machine.machine import Machine
 from tracecut.ir.ordering import Ordering
 from tracecut.ir.reuse_distance import locality_profile
 from tracecut.partition import METHODS
 from tracecut.partition.linear_orders.z_order import along_z
 from tracecut.support.errors import BackendError, ScheduleError, TracecutError, UnsupportedError
+from tracecut.support.memory_budget import give_back_freed
 from tracecut.support.optional_parts import optional, reason_of
 from tracecut.support.tolerances import CANCELLING, RESULTS, SUM, of_sum
 from tracecut.tracer.legality.evaluation.memory import Object
@@ -51,7 +52,8 @@ class Candidate:
     `predicted`: misses a job beyond each cache level, by reuse distance; `shared`: data that threads would share.
     `order_ms`: of the method alone, `check_ms`: of the independent check of the last schedule that was made; both are
     parts of `inspect_ms`. `clusters`: how many were asked for, None for a linear order. `compared`: measured for
-    comparison, never chosen. `threads`: that had work, of those asked for. By threads asked for: `schedules`, and in
+    comparison, never chosen. `threads`: that had work, of those asked for. By threads asked for: `schedules`, none of
+    the program's own order, which is made when it is needed, and in
     `variants` the region's code that was fastest with each; in `apart_ms` a measurement that had no part in any choice
     (`interleaved_timing.measure_apart`). `chosen`: for how many threads asked for it is the best of its rivals.
     """
@@ -76,6 +78,11 @@ class Candidate:
     apart_ms: dict[int, float] = field(default_factory=dict)
     chosen: set[int] = field(default_factory=set)
 
+    def drop(self) -> None:
+        """Forget the order itself; what was measured stays."""
+        self.ordering = None
+        self.schedules.clear()
+
     def cost(self, sweeps: float, *, alone: bool = False) -> float:
         """Milliseconds a sweep, the copies at the edges of the scope included; `alone`: on one thread.
 
@@ -93,7 +100,7 @@ class Candidate:
     def fastest(self) -> int:
         """For how many threads asked for it took least; the key of `schedules` and `variants`."""
         alone = self.region_ms is not None and self.region_all_ms is not None and self.region_all_ms > self.region_ms
-        return 1 if alone or self.region_all_ms is None else max(self.schedules)
+        return 1 if alone or self.region_all_ms is None else max(self.variants)
 
     @property
     def variant(self) -> str:
@@ -116,7 +123,6 @@ class Subject:
 
     `variants`: names of the region's range functions, the plain one first. `common_ms`: inspection before any order.
     `entries`: how often a run enters the scope; copies of what has not changed are made the first time only.
-    `meetings`: where jobs meet, known from the first schedule on.
     """
 
     inspection: Inspection
@@ -131,7 +137,13 @@ class Subject:
     common_ms: float
     variants: tuple[str, ...]
     entries: int = 1
-    meetings: Meetings = field(default_factory=dict)
+
+    def tidy(self) -> None:
+        """Drop what was made on the way and can be made again: long vectors of the evaluation, the graph the other way
+        around, bytes of the capture that lie in its file."""
+        self.graph.graph.forget()
+        self.inspection.accesses.evaluation.forget()
+        give_back_freed()
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,6 +169,7 @@ class Bench:
 
 def measure_original(subject: Subject) -> tuple[Candidate, Outcome]:
     """The program's own order on one thread, and what it leaves behind."""
+    subject.tidy()
     replay = subject.replay
     executor = Executor(subject.native, replay.identity(), [], {subject.region: replay.code(original=True)})
     executor.enter()
@@ -166,7 +179,7 @@ def measure_original(subject: Subject) -> tuple[Candidate, Outcome]:
     times = _repeat(replay, executor, first)
     same = Comparison(True)
     found = Candidate("original", inspect_ms=0.0, region_ms=float(np.median(times)), copy_ms=0.0, comparison=same)
-    found.schedules[1], found.variants[1] = replay.identity(), ""
+    found.variants[1] = ""
     return found, reference
 
 
@@ -225,6 +238,7 @@ def try_order(
         if unless is not None and not candidate.forecast.fetches_less_than(unless.forecast, least):
             candidate.note = f"not measured: no fewer cache misses are predicted than with {unless.method}"
             return candidate
+        subject.tidy()
         for count in dict.fromkeys((bench.threads,) if together else (1, bench.threads)):
             if bench.reduce == ORDERED and candidate.schedules:  # the same for any number of threads
                 schedule = candidate.schedules[count] = candidate.schedules[1]
@@ -240,7 +254,6 @@ def try_order(
                 subject.groups,
                 threads=count,
                 reduce=bench.reduce,
-                meetings=subject.meetings,
             )
             inspection = subject.inspection
             checking = time.perf_counter()
@@ -248,7 +261,10 @@ def try_order(
             candidate.check_ms = 1e3 * (time.perf_counter() - checking)
             if candidate.inspect_ms is None:
                 candidate.inspect_ms = subject.common_ms + 1e3 * (took + time.perf_counter() - start)
+            if candidate.schedules:
+                schedule = with_arrays_of(schedule, candidate.schedules[1])
             candidate.schedules[count] = schedule
+            subject.tidy()
             _measure(subject, candidate, schedule, bench.reference, count)
         if together and not candidate.measured:
             candidate.note = ALONE
@@ -273,10 +289,11 @@ def _measure(subject: Subject, candidate: Candidate, schedule: Schedule, referen
         enter = _timed(executor.enter)
         first = replay.run(executor) / 1e6
         leave = _timed(executor.leave)
-        _verify(subject, candidate, replay.compare(reference, replay.outcome()))
+        _verify(subject, candidate, replay.compare(reference, replay.outcome(kept=False)))
         again = _timed(executor.enter)  # copies of what has not changed are kept
         median = float(np.median(_repeat(replay, executor, first)))
         leave = min(leave, _timed(executor.leave))
+        del executor  # and what it has copied, before the next one copies as much
         copy_ms = leave + (enter + (subject.entries - 1) * again) / subject.entries
         candidate.copy_ms = copy_ms if best is None else min(copy_ms, candidate.copy_ms or copy_ms)
         if best is None or median < best[0]:
@@ -296,12 +313,15 @@ def time_again(subject: Subject, candidate: Candidate) -> dict[int, float]:
     """
     found: dict[int, float] = {}
     for count, variant in candidate.variants.items():
-        executor = _executor(subject, candidate.schedules[count], variant, count)
+        own = candidate.method == ORIGINAL
+        schedule = subject.replay.identity() if own else candidate.schedules[count]
+        executor = _executor(subject, schedule, variant, count)
         subject.replay.restore()
         enter = _timed(executor.enter)
         first = subject.replay.run(executor) / 1e6
         found[count] = float(np.median(_repeat(subject.replay, executor, first)))
         copies = enter + _timed(executor.leave)
+        del executor, schedule
         candidate.copy_ms = copies if candidate.copy_ms is None else min(candidate.copy_ms, copies)
     return found
 

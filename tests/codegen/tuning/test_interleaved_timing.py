@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tracecut.codegen.tuning import interleaved_timing
-from tracecut.codegen.tuning.interleaved_timing import best_of, look_again, measure_apart
+from tracecut.codegen.tuning.interleaved_timing import best_of, drop_slow, look_again, measure_apart
 from tracecut.codegen.tuning.trial import Candidate
 
 pytestmark = pytest.mark.quick
@@ -131,3 +131,17 @@ def test_what_is_measured_apart_changes_no_choice(monkeypatch: pytest.MonkeyPatc
     assert (first.apart_ms, second.apart_ms, failed.apart_ms) == ({1: 8.0}, {1: 3.0, 2: 3.0}, {})
     assert (first.region_ms, second.region_ms, second.region_all_ms) == (9.0, 2.0, 1.5)
     assert best_of([first, second, failed], 8.0) is second and math.isinf(failed.cost(8.0, alone=True))
+
+
+def test_orders_that_are_far_from_the_best_are_forgotten() -> None:
+    original, first, near = candidate("original", 1.0), candidate("rcm", 5.0, 3.0), candidate("metis", 5.5, 9.0)
+    far = candidate("degree-z", 7.0, 4.0)
+    for item in (original, first, near, far):
+        item.schedules = {1: SUBJECT}
+    drop_slow([original, first, near, far], 8.0)
+    assert [bool(item.schedules) for item in (original, first, near, far)] == [True, True, True, False]
+    assert far.fastest == 2, "what was measured stays"
+    lonely = candidate("rcm", 50.0)
+    lonely.schedules = {1: SUBJECT}
+    drop_slow([original, lonely], 8.0)
+    assert lonely.schedules, "the best of the other orders may be asked for, though the original is faster"
