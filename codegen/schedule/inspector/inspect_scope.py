@@ -5,7 +5,7 @@ The same steps for a captured run and for a running program; only the memory dif
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tracecut.codegen.schedule.guards.address_dependence import check_address_dependence
@@ -148,8 +148,13 @@ def _can_run(nest: Nest, loop: int) -> bool:
     return nest.loops[loop].trip is not None and refusal(nest, loop) is None and not made_anew
 
 
-def _why_none(nest: Nest) -> str:
-    """Why no loop of a scope could run as a region."""
+def _why_none(accesses: Accesses, candidates: Sequence[int]) -> str:
+    """Why no loop of a scope could run as a region. `candidates`: those that could if they ran once."""
+    nest = accesses.nest
+    for number in candidates:
+        if accesses.evaluation.whole(number) is None:
+            place = nest.loops[number].place
+            return f"the loop at {place} may run over other iterations each time that it is entered"
     for number, info in nest.loops.items():
         if not nest.is_indirect(number) or _can_run(nest, number):
             continue
@@ -249,7 +254,8 @@ def inspect_scope(
         _check_size(accesses, region)
         check_pointers(accesses)
         check_rows(accesses)
-    regions = [loop for loop in candidate_regions(nest, single, steps) if _runs_once(accesses, loop)]
+    candidates = candidate_regions(nest, single, steps)
+    regions = [loop for loop in candidates if _runs_once(accesses, loop)]
     if region is not None and use_data and accesses.evaluation.whole(region) is None:
         raise UnsupportedError(nest.loops[region].told)
     verdicts = {loop: judge(accesses, loop) for loop in regions}
@@ -269,7 +275,7 @@ def inspect_scope(
     }
     regions = [loop for loop in regions if loop in verdicts]
     if not regions:
-        raise UnsupportedError(_why_none(nest))
+        raise UnsupportedError(_why_none(accesses, candidates))
     movable = frozenset(
         loop for loop, verdict in verdicts.items() if verdict.movable and not (exact and verdict.rounding)
     )
