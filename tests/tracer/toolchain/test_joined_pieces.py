@@ -51,11 +51,6 @@ JOINED = {
             for (int k = 0; k < at[e]; k++) y[k] = 0.5 * y[k] + e;
         }""",
     ),
-    "members": (
-        "int",
-        """struct { double old, next; } *z = (void *)y;
-    for (int c = 0; c < n; c++) for (int e = begin[c]; e < begin[c + 1]; e++) z[at[e] / 3].next = w[e] - z[at[e] % 4].old;""",
-    ),
     "twice": (
         "int",
         """for (int c = 0; c < n; c++) for (int e = begin[c]; e < begin[c + 1]; e++) y[at[e]] = w[e] - y[at[e]];
@@ -86,10 +81,6 @@ APART = {
     "between": (
         "int",
         "for (int c = 0; c < n; c++) { y[0] += 1; for (int e = begin[c]; e < begin[c + 1]; e++) y[at[e]] = w[e] - y[at[e]]; }",
-    ),
-    "neighbours": (  # independent in one piece at most
-        "int",
-        "for (int c = 0; c < n; c++) for (int e = begin[c]; e < begin[c + 1]; e++) y[at[e]] = w[e] - y[8 - at[e]];",
     ),
     "sums": (
         "int",

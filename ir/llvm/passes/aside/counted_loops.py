@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
@@ -12,7 +11,6 @@ from tracecut.ir.llvm.control_flow import ControlFlow, Loop
 from tracecut.ir.llvm.edit import sources
 from tracecut.ir.llvm.operands import BINARY, CASTS, NEGATED, SWAPPED
 
-_NUMBER = re.compile(r"-?\d+")
 _COMPUTES = frozenset(BINARY | CASTS | {"store", "icmp", "fcmp", "select", "fneg", "freeze"})
 MOST_COPIED = 2_000  # instructions of a loop nest that is kept beside the joined one
 
@@ -58,30 +56,6 @@ class Matcher:
         """Whether nothing behind the loops uses what they made."""
         blocks = (block for name, block in self.flow.blocks.items() if name not in self.outer)
         return not any(name in self.made for block in blocks for item in block.instructions for name in item.uses)
-
-    @property
-    def reads_what_it_writes(self) -> bool:
-        """Whether the inner loop reads an array elsewhere than where it writes it: a piece may need what another made.
-
-        So do sweeps by colours, `x[v] = … x[near[v]] …`: elements of one colour alone are independent. What is added to
-        where it was read is no such thing, nor is another member of the records.
-        """
-        items = [item for name in self.inner.blocks for item in self._lines(name)]
-        stored = {item.operands[1].text for item in items if item.op == "store"}
-        read = {item.operands[0].text for item in items if item.op == "load"} - stored
-        return not {self._array(pointer) for pointer in stored}.isdisjoint(map(self._array, read))
-
-    def _array(self, pointer: str) -> tuple[str, int, tuple[str, ...]]:
-        """What an address is counted from, and the member that it is of; of a pointer that is loaded, where that is."""
-        bytes_ahead, members = 0, tuple[str, ...]()
-        made = self.made.get(pointer, ("", None))[1]
-        while made is not None and made.op == "getelementptr":
-            pointer, index, *inner = (one.text for one in made.operands)
-            members = (*members, *inner)
-            bytes_ahead += int(index) if made.word == "i8" and _NUMBER.fullmatch(index) else 0
-            made = self.made.get(pointer, ("", None))[1]
-        base = f"at {made.operands[0].text}" if made is not None and made.op == "load" else pointer
-        return base, bytes_ahead, members
 
     @property
     def size(self) -> int:

@@ -92,7 +92,7 @@ class _PieceMatcher(Matcher):
 
     def match(self) -> _Pieces | None:
         outer, inner = self.outer, self.inner
-        if not self.left_at_the_end or self.reads_what_it_writes:
+        if not self.left_at_the_end:
             return None
         pieces, piece = self._counted(outer), self._counted(inner)
         if pieces is None or piece is None or pieces.below or piece.below or piece.type != piece.phi.type:

@@ -98,7 +98,7 @@ class _TileMatcher(Matcher):
 
     def tiles(self) -> _Tiles | None:
         outer, inner = self.outer, self.inner
-        if not self.left_at_the_end or self.reads_what_it_writes:
+        if not self.left_at_the_end:
             return None
         counters = [self._affine(phi) for phi in self.flow.blocks[outer.header].phis]
         known = tuple(item for item in counters if item is not None)
