@@ -18,9 +18,9 @@ the number is the same. What is seen of it is a load at an address that is known
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from tracecut.ir.llvm import Function, Instruction, Module
+from tracecut.ir.llvm import Instruction, Module
 from tracecut.ir.llvm.call_effects import effect_of
 from tracecut.ir.llvm.control_flow import ControlFlow, Loop
 from tracecut.ir.llvm.substitute import alignment
@@ -34,15 +34,21 @@ Made = Mapping[str, tuple[str, Instruction]]
 
 def reload_carried(module: Module) -> Module:
     """Load such numbers where they are used, in place. O(instructions + loops · phis²)."""
-    for function in module.functions.values():
-        if any(item.op == "phi" for _, item in function.instructions()):
-            _reload(function)
+    for flow, made in with_phis(module):
+        _reload(flow, made)
     return module
 
 
-def _reload(function: Function) -> None:
-    flow = ControlFlow(function)
-    made = {str(item.result): (block.name, item) for block, item in function.instructions() if item.result is not None}
+def with_phis(module: Module) -> Iterator[tuple[ControlFlow, Made]]:
+    """The functions that have phis, and what they make: name → (block, instruction)."""
+    for function in module.functions.values():
+        items = list(function.instructions())
+        if any(item.op == "phi" for _, item in items):
+            made = {str(item.result): (block.name, item) for block, item in items if item.result is not None}
+            yield ControlFlow(function), made
+
+
+def _reload(flow: ControlFlow, made: Made) -> None:
     for loop in flow.loops:
         if loop.preheader is None or len(loop.latches) != 1:
             continue

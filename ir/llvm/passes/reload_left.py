@@ -16,24 +16,21 @@ number. What is seen of it is a load behind the loop, not a number of its last i
 
 from __future__ import annotations
 
-from tracecut.ir.llvm import Function, Instruction, Module
+from tracecut.ir.llvm import Instruction, Module
 from tracecut.ir.llvm.control_flow import ControlFlow, Loop
 from tracecut.ir.llvm.substitute import alignment
 
-from .reload_carried import Made, lasts
+from .reload_carried import Made, lasts, with_phis
 
 
 def reload_left(module: Module) -> Module:
     """Load such numbers behind the loops, in place. O(instructions + exits · blocks between a load and an exit)."""
-    for function in module.functions.values():
-        if any(item.op == "phi" for _, item in function.instructions()):
-            _reload(function)
+    for flow, made in with_phis(module):
+        _reload(flow, made)
     return module
 
 
-def _reload(function: Function) -> None:
-    flow = ControlFlow(function)
-    made = {str(item.result): (block.name, item) for block, item in function.instructions() if item.result is not None}
+def _reload(flow: ControlFlow, made: Made) -> None:
     for loop in flow.loops:
         for inside, outside in loop.exits:
             block = flow.blocks[outside]
