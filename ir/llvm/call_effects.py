@@ -48,6 +48,8 @@ CXX_ALLOCATORS = tuple(
     "_ZdlPvSt11align_val_t _ZdaPvSt11align_val_t _ZdlPvmSt11align_val_t _ZdaPvmSt11align_val_t "
     "_ZdlPvRKSt9nothrow_t _ZdaPvRKSt9nothrow_t".split()
 )
+NEW_OPERATORS = ("_Znwm", "_Znam")  # plain ones
+DELETE_OPERATORS = ("_ZdlPv", "_ZdlPvm", "_ZdaPv", "_ZdaPvm")
 
 _MATH = (
     "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs fdim floor fma "

@@ -47,7 +47,7 @@ ACCEPTED = {
 }
 # Mark → words of why the layout cannot stay over the steps.
 REFUSED = {
-    "shrinking": "no loop in it",
+    "shrinking": "may run over other iterations each time",
     "staged_indices": "",
     "copied_kept": "is copied",
 }

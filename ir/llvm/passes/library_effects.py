@@ -8,18 +8,14 @@ from __future__ import annotations
 
 import re
 
-from tracecut.ir.llvm.call_effects import COMPLEX_ARITHMETIC
-
-from .allocated.allocation_uses import CXX, CXX_FREE
+from tracecut.ir.llvm.call_effects import COMPLEX_ARITHMETIC, DELETE_OPERATORS, NEW_OPERATORS
 
 EFFECTS = {
-    **dict.fromkeys(CXX, "memory(inaccessiblemem: readwrite)"),
-    **dict.fromkeys(CXX_FREE, "memory(argmem: readwrite, inaccessiblemem: readwrite)"),
-    **{f"@{name}": "memory(none)" for name in COMPLEX_ARITHMETIC},
+    **dict.fromkeys(NEW_OPERATORS, "memory(inaccessiblemem: readwrite)"),
+    **dict.fromkeys(DELETE_OPERATORS, "memory(argmem: readwrite, inaccessiblemem: readwrite)"),
+    **dict.fromkeys(COMPLEX_ARITHMETIC, "memory(none)"),
 }
-_LINE = re.compile(
-    rf"^declare [^\n]*({'|'.join(map(re.escape, EFFECTS))})\([^\n()]*\)(?: local_unnamed_addr)?", re.MULTILINE
-)
+_LINE = re.compile(rf"^declare [^\n]*@({'|'.join(EFFECTS)})\([^\n()]*\)(?: local_unnamed_addr)?", re.MULTILINE)
 
 
 def with_library_effects(text: str) -> str:

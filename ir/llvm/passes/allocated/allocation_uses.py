@@ -7,13 +7,13 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from tracecut.ir.llvm import Function, Instruction, Module
-from tracecut.ir.llvm.call_effects import RETURNS_TWICE
+from tracecut.ir.llvm.call_effects import DELETE_OPERATORS, NEW_OPERATORS, RETURNS_TWICE
 from tracecut.ir.llvm.control_flow import ControlFlow, Loop
 
-CXX = ("@_Znwm", "@_Znam")
+CXX = tuple(f"@{name}" for name in NEW_OPERATORS)
 ALLOCATE = ("@malloc", "@calloc")
 NEW = (*CXX, *ALLOCATE)
-CXX_FREE = ("@_ZdlPv", "@_ZdlPvm", "@_ZdaPv", "@_ZdaPvm")
+CXX_FREE = tuple(f"@{name}" for name in DELETE_OPERATORS)
 FREE = (*CXX_FREE, "@free")
 Users = Callable[[str], Sequence[tuple[str, Instruction]]]  # value → (block, instruction) of all that use it
 _GROUP = re.compile(r"#\d+")
