@@ -24,7 +24,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from rows import Row, write_rows
@@ -131,9 +133,11 @@ def replayed(seed: int) -> list[Row]:
     return rows
 
 
-def real(repeat: int) -> list[Row]:
-    """Each program in four ways, in turns: as it was, without inspections, stopped for one, and with one beside it."""
-    rows = []
+def real(repeat: int) -> Iterator[list[Row]]:
+    """Each program in four ways, in turns: as it was, without inspections, stopped for one, and with one beside it.
+
+    Rows come as they are measured, by input.
+    """
     print("program and input: native, never, at once, ours; ours/native, ours/best of never and at once")
     with tempfile.TemporaryDirectory() as folder:
         for number, (path, traced, *inputs) in enumerate(PROGRAMS):
@@ -146,8 +150,7 @@ def real(repeat: int) -> list[Row]:
                 stderr=subprocess.DEVNULL,
             )
             for words in inputs:
-                rows += _measured(path, out, traced, words, repeat, Path(folder))
-    return rows
+                yield _measured(path, out, traced, words, repeat, Path(folder))
 
 
 def _measured(path: Path, out: Path, traced: str, words: str, repeat: int, folder: Path) -> list[Row]:
@@ -213,10 +216,11 @@ def main() -> None:
         within = sum(ratio <= 1.1 for ratio in ratios) / len(ratios)
         middle = statistics.median(ratios)
         print(f"replayed, against {peer}: median {middle:.3f}, worst {ratios[-1]:.3f}, {within:.0%} within 10 %")
-    if options.programs:
-        rows += real(options.repeat)
-    if options.json is not None:
-        write_rows(options.json, "overhead_control", rows, seed=options.seed, cases=CASES, repeat=options.repeat)
+    measured = real(options.repeat) if options.programs else iter(())
+    for found in chain([[]], measured):
+        rows += found
+        if options.json is not None:
+            write_rows(options.json, "overhead_control", rows, seed=options.seed, cases=CASES, repeat=options.repeat)
 
 
 if __name__ == "__main__":
