@@ -23,3 +23,10 @@ def longer_and_longer(first: float = 0.5) -> Iterator[float]:
         yield limit
         limit *= 3
     raise AssertionError(f"hung: it did not come that far in {limit / 3:g} s")
+
+
+def burn(seconds: float) -> None:
+    """Take so many seconds of CPU time."""
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        sum(range(1000))

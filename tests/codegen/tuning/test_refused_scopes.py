@@ -12,6 +12,8 @@ from tracecut.codegen.tuning.choose_scope import ScopeChoice
 from tracecut.support.errors import ArtefactError, UnsupportedError
 from tracecut.support.process.cpu_limit import CpuTime
 
+from ...waiting import HUNG, burn
+
 pytestmark = pytest.mark.quick
 
 WHY: dict[tuple[int, tuple[str, ...]], Exception] = {
@@ -103,8 +105,7 @@ def test_it_is_looked_no_longer_than_it_may_take(monkeypatch: pytest.MonkeyPatch
         looked.append(scope)
         if first == "malloc" and scope == 3:
             raise UnsupportedError("the loop contains a call to malloc")
-        while True:
-            pass
+        burn(HUNG)
 
     found = chosen(monkeypatch, inspect, {}, CpuTime(0.05))
     assert found.chosen is None and found.unfinished and found.reason == told
@@ -113,8 +114,8 @@ def test_it_is_looked_no_longer_than_it_may_take(monkeypatch: pytest.MonkeyPatch
 
 def test_the_best_scope_that_was_found_in_time_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     def inspect(captured: Any, scope: int, exits: tuple[str, ...], wanted: Any) -> Any:
-        while scope == 7:
-            pass
+        if scope == 7:
+            burn(HUNG)
         return captured, inspection(movable=True)
 
     found = chosen(monkeypatch, inspect, {}, CpuTime(0.05))

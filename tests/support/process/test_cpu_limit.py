@@ -8,13 +8,9 @@ import time
 import pytest
 from tracecut.support.process.cpu_limit import CpuTime, CpuTimeSpentError, cpu_limit
 
+from ...waiting import burn
+
 pytestmark = pytest.mark.quick
-
-
-def burn(seconds: float) -> None:
-    end = time.process_time() + seconds
-    while time.process_time() < end:
-        pass
 
 
 def test_work_that_takes_longer_is_stopped() -> None:
