@@ -22,12 +22,14 @@ class Effect:
             read through the arguments), `clock`, `allocate`, `free`, `fill`/`copy` (memset, memcpy, memmove),
             `marker` (no effect at run time) or `unknown`.
         writes: argument positions of pointers it writes through.
-        reads: argument positions it reads through; None: every pointer argument.
+        reads: argument positions it reads through; None: every pointer argument, but for `streams`.
+        streams: positions of `FILE *`: what these point to is the library's own, and none of the program's data.
     """
 
     kind: str
     writes: tuple[int, ...] = ()
     reads: tuple[int, ...] | None = None
+    streams: tuple[int, ...] = ()
 
     @property
     def movable(self) -> bool:
@@ -36,6 +38,7 @@ class Effect:
 
 
 RETURNS_TWICE = frozenset(("setjmp", "_setjmp", "sigsetjmp", "__sigsetjmp", "__sigjmp_save", "vfork", "getcontext"))
+FILES = ("@stdin", "@stdout", "@stderr")  # variables of the C library: what they point to is none of the program's data
 PURE = Effect("pure", reads=())
 MARKER = Effect("marker", reads=())
 UNKNOWN = Effect("unknown")
@@ -64,9 +67,9 @@ _COMPLEX_MATH = (
 _TABLE: dict[str, Effect] = {name + suffix: PURE for name in (*_MATH, *_COMPLEX_MATH) for suffix in ("", "f")}
 _TABLE |= dict.fromkeys(COMPLEX_ARITHMETIC, PURE)
 _TABLE |= dict.fromkeys(("abs", "labs", "llabs", "isdigit", "isspace", "isalpha", "tolower", "toupper"), PURE)
-_TABLE |= {
-    name: Effect("io") for name in ("printf", "puts", "fputs", "fprintf", "vprintf", "fwrite", "write", "perror")
-}
+_TABLE |= {name: Effect("io") for name in ("printf", "puts", "vprintf", "write", "perror")}
+_TABLE |= {name: Effect("io", streams=(0,)) for name in ("fprintf", "vfprintf")}
+_TABLE |= {"fputs": Effect("io", streams=(1,)), "fwrite": Effect("io", streams=(3,))}
 _TABLE |= {name: Effect("io", reads=()) for name in ("putchar", "putc", "fputc", "fflush", "putchar_unlocked")}
 _TABLE |= {
     "clock": Effect("clock", reads=()),
@@ -103,6 +106,13 @@ _PURE_INTRINSICS = re.compile(
     r"ctlz|cttz|fshl|fshr|sadd|uadd|ssub|usub|smul|umul|expect|is\.constant|objectsize|canonicalize|is\.fpclass|"
     r"fptosi\.sat|fptoui\.sat|vector\.reduce|scmp|ucmp)\b"
 )
+
+
+def read_through(call: Instruction, effect: Effect) -> tuple[int, ...]:
+    """Positions of the arguments that a call reads memory through, where these are pointers."""
+    if effect.reads is not None:
+        return effect.reads
+    return tuple(place for place in range(len(call.operands)) if place not in effect.streams)
 
 
 def effect_of(call: Instruction) -> Effect:

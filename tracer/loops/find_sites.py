@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tracecut.ir.llvm import Block, Instruction, Operand
-from tracecut.ir.llvm.call_effects import effect_of
+from tracecut.ir.llvm.call_effects import FILES, effect_of, read_through
 from tracecut.ir.llvm.control_flow import Loop
 from tracecut.ir.llvm.debug_info import Lines
 from tracecut.ir.llvm.demangle import function_name
@@ -95,6 +95,8 @@ class SiteFinder:
             condition = reach.get(name)
             for instruction in block.instructions:
                 op = instruction.op
+                if op == "load" and self._is_file(instruction.operands[-1]):
+                    continue
                 if op in ("load", "store") and self._in_stream(instruction.operands[-1]):
                     if op == "store":
                         what = "a change of an output stream"
@@ -236,7 +238,7 @@ class SiteFinder:
         if effect.kind in ("fill", "copy"):
             length = self.scalars.operand(call.operands[2])
         sites = []
-        reads = range(len(call.operands)) if effect.reads is None else effect.reads
+        reads = read_through(call, effect)
         written = Fill() if effect.kind == "fill" else Write()
         for positions, does in ((reads, Read()), (effect.writes, written)):
             for place in positions:
@@ -253,6 +255,11 @@ class SiteFinder:
 
     def _in_stream(self, pointer: Operand) -> bool:
         return self.plain_streams and of_stream(self.view, pointer.text)
+
+    def _is_file(self, pointer: Operand) -> bool:
+        """Whether it is one of the C library's own variables for its standard streams."""
+        found = self.variables.get(pointer.text)
+        return pointer.text in FILES and found is not None and not found.defined
 
     def _is_constant(self, operand: Operand) -> bool:
         found = self.variables.get(operand.text)
