@@ -2,9 +2,10 @@
 
 It shares no code with the scheduler and trusts nothing: each job once, orders that are permutations and respect
 their cuts, arrays that lie in their objects without overlap, indices that follow the data they point to
-(`numbering.py`, `own_indices.py`) and compare as before (`index_tests.py`), other loops that take one record at a time
-(`walks.py`) or look records up (`lookups.py`), blocks of whole records (`blocks.py`), copies that hold what is read
-from them (`copies.py`), jobs that write no common data while they may run concurrently (`races.py`).
+(`numbering.py`, `own_indices.py`) and keep pieces whole (`whole_pieces.py`), and compare as before (`index_tests.py`),
+other loops that take one record at a time (`walks.py`) or look records up (`lookups.py`), blocks of whole records
+(`blocks.py`), copies that hold what is read from them (`copies.py`), jobs that write no common data while they may run
+concurrently (`races.py`).
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def check_schedule(
     if len(set(names)) != len(names):
         raise ScheduleError("a region is scheduled twice")
     if accesses is not None:
-        check_own_indices(schedule, objects, accesses)
+        check_own_indices(schedule, objects, accesses, groups or {})
         check_walks(schedule, objects, accesses)
         check_lookups(schedule, objects, accesses)
         check_blocks(schedule, objects, accesses)

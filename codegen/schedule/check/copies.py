@@ -15,7 +15,8 @@ from tracecut.tracer.legality.accesses import Access, Accesses
 from tracecut.tracer.legality.evaluation.memory import Object
 from tracecut.tracer.loops.row_numbers import is_number
 
-from .numbering import first_record, in_same_order, renumbered
+from .numbering import first_record, follows, in_same_order
+from .whole_pieces import in_whole_pieces
 
 
 def check_copies(
@@ -90,7 +91,8 @@ def _fits(
         if own:
             return in_same_order(schedule, region, copy, start, copy.stride)
         index = accesses.by_site[str(loads[0].data[0])]
-        return len(index) == 1 and renumbered(region, objects, copy.space, start, index[0])
+        known = len(index) == 1 and follows(schedule, region, objects, copy.space, start, index[0])
+        return known and in_whole_pieces(schedule, region, accesses, access, copy)
     if copy.mode == "segment":
         return not own and _in_its_piece(region, accesses, access, copy, pieces)
     if len(own) != 1 or loads or abs(access.form.terms[own[0]]) != copy.stride:

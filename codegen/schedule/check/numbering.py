@@ -12,6 +12,8 @@ from tracecut.support.errors import ScheduleError
 from tracecut.tracer.legality.accesses import Access, Accesses
 from tracecut.tracer.legality.evaluation.memory import Object
 
+from .whole_pieces import in_whole_pieces
+
 
 def check_numbers(
     schedule: Schedule, region: RegionSchedule, objects: Sequence[Object], accesses: Accesses, groups: Sequence[Group]
@@ -41,8 +43,10 @@ def check_numbers(
                     continue
                 # Several where its own address is one of several, and maybe some that no iteration takes.
                 reads = [read for read in accesses.by_site[str(atom.data[0])] if read.runs]
-                if not reads or not all(_follows(schedule, region, objects, move.space, start, read) for read in reads):
+                if not reads or not all(follows(schedule, region, objects, move.space, start, read) for read in reads):
                     raise ScheduleError(f"an index of {where} keeps its old numbers")
+                if not in_whole_pieces(schedule, region, accesses, access, move):
+                    raise ScheduleError(f"the pieces of {where} are torn")
 
 
 def moves_reached(schedule: Schedule, objects: Sequence[Object], access: Access) -> Iterator[Move]:
@@ -86,7 +90,7 @@ def renumbered(region: RegionSchedule, objects: Sequence[Object], space: int, st
     return False
 
 
-def _follows(
+def follows(
     schedule: Schedule, region: RegionSchedule, objects: Sequence[Object], space: int, start: int, index: Access
 ) -> bool:
     """Whether an index has numbers of the space in a copy, or where it lies."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from tracecut.codegen.schedule.schedule import Move, Renumbering, Schedule
+from tracecut.codegen.schedule.plan.range_function import Group
+from tracecut.codegen.schedule.schedule import Copy, Move, Renumbering, Schedule
+from tracecut.ir.loops.expressions import Expr
 from tracecut.support.errors import ScheduleError
 from tracecut.tracer.legality.accesses import Access, Accesses
 from tracecut.tracer.legality.evaluation.memory import Object
@@ -13,10 +15,13 @@ from tracecut.tracer.legality.evaluation.memory import Object
 MAX_PLACES = 1 << 12
 
 
-def check_own_indices(schedule: Schedule, objects: Sequence[Object], accesses: Accesses) -> None:
+Codes = Mapping[int, Sequence[Group]]
+
+
+def check_own_indices(schedule: Schedule, objects: Sequence[Object], accesses: Accesses, codes: Codes) -> None:
     """Raise ScheduleError unless these bytes are read as indices of data in the same new order, and nothing else.
 
-    O(accesses × moves).
+    `codes`: region → groups of its code. O(accesses × moves).
     """
     for move in schedule.moves:
         low = move.origin + move.stride * move.first
@@ -26,7 +31,7 @@ def check_own_indices(schedule: Schedule, objects: Sequence[Object], accesses: A
             for access in accesses.all():
                 if access.runs and access.object is objects[move.object] and access.overlaps(low, high):
                     names |= _reads(schedule, accesses, access, move, item)
-            _check_followers(schedule, objects, accesses, names, item)
+            _check_followers(schedule, objects, accesses, codes, names, item)
 
 
 def _reads(schedule: Schedule, accesses: Accesses, access: Access, move: Move, item: Renumbering) -> set[str]:
@@ -66,22 +71,48 @@ def _places(accesses: Accesses, access: Access, move: Move) -> set[int] | None:
 
 
 def _check_followers(
-    schedule: Schedule, objects: Sequence[Object], accesses: Accesses, names: set[str], item: Renumbering
+    schedule: Schedule, objects: Sequence[Object], accesses: Accesses, codes: Codes, names: set[str], item: Renumbering
 ) -> None:
-    """What is reached by such an index moves in the same order, and no loop runs as often as one says."""
+    """What is reached by such an index moves in the same order, or is copied so, and no loop runs as often as one
+    says."""
     nest = accesses.nest
     for loop in nest.loops.values():
         told = () if loop.trip is None else loop.trip.walk()
         if any(node.kind == "load" and node.data[0] in names for node in told):
             raise ScheduleError(f"how often the loop at {loop.place} runs is read from new numbers")
     for access in accesses.all():
-        nodes = access.site.address.walk()
-        if not access.runs or not any(node.kind == "load" and node.data[0] in names for node in nodes):
+        if not access.runs or not _picks(access.site.address, names):
             continue
-        moved = (move for move in schedule.moves if objects[move.object] is access.object and move.space == item.space)
+        followers = (*schedule.moves, *_copies_read(schedule, accesses, codes, access))
         if not any(
-            access.low >= (low := move.origin + move.stride * move.first)
-            and access.high <= low + move.stride * move.count
-            for move in moved
+            objects[records.object] is access.object
+            and records.space == item.space
+            and access.low >= (low := records.origin + records.stride * records.first)
+            and access.high <= low + records.stride * records.count
+            for records in followers
         ):
             raise ScheduleError(f"{access.site.place} is reached by new numbers, and does not move")
+
+
+def _picks(address: Expr, names: set[str]) -> bool:
+    """Whether one of these loads picks the place itself; what only an index is loaded by is the index's to follow."""
+    left = [address]
+    while left:
+        node = left.pop()
+        if node.kind == "load":
+            if node.data[0] in names:
+                return True
+        else:
+            left += node.args
+    return False
+
+
+def _copies_read(schedule: Schedule, accesses: Accesses, codes: Codes, access: Access) -> list[Copy]:
+    """The copies in the order of a space that the code of an access goes to."""
+    found = []
+    for region in schedule.regions:
+        if access.site.loop in accesses.nest.inside(region.region):
+            groups = [group for group in codes.get(region.region, ()) if access.site.key in group.sites]
+            numbers = [region.bases[group.id] for group in groups if group.id in region.bases]
+            found += [copy for number in numbers if (copy := region.copies[number]).mode == "spaced"]
+    return found

@@ -39,7 +39,7 @@ class ScopeGraph:
 
 def scope_graph(plan: ScopePlan) -> ScopeGraph:
     """Build the graph from the index values of the run. O(pins)."""
-    spaces = [space for space in plan.spaces if space.fields]
+    spaces = [space for space in plan.spaces if space.fields and space.pieces is None]  # which follow the jobs
     data_starts: dict[Space, int] = {}
     total = 0
     for space in spaces:

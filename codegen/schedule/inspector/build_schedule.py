@@ -14,6 +14,7 @@ from tracecut.codegen.schedule.plan.lookups import alignment_of
 from tracecut.codegen.schedule.plan.piece_lengths import first_of
 from tracecut.codegen.schedule.plan.range_function import NEW, OLD, Group
 from tracecut.codegen.schedule.plan.scope_plan import RegionUse, ScopePlan, Segments, Space
+from tracecut.codegen.schedule.plan.whole_pieces import order_of_pieces
 from tracecut.codegen.schedule.reduce_modes import FAST
 from tracecut.ir.ordering import Ordering
 from tracecut.support.arrays import Ints
@@ -112,6 +113,8 @@ def build_schedule(
         shares[region] = share
     spaces = list(plan.spaces)
     for space in spaces:
+        if space.pieces is not None:
+            orders[space] = order_of_pieces(space, jobs[space.pieces.region])
         orders.setdefault(space, np.arange(space.high - space.low, dtype=np.int32))
     regions = tuple(
         replace(

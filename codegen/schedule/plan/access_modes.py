@@ -330,6 +330,13 @@ def _homes_of_trips(facts: Facts, loop: int) -> set[int]:
     return {place for node in loads for place in facts.homes(str(node.data[0]))}
 
 
+def holds_in_pieces(accesses: Accesses, pattern: Pattern, total: int) -> bool:
+    """Whether no arithmetic on the way to the addresses of a piece wraps, wherever below `total` it begins and ends."""
+    form = pattern.access.form
+    assert form is not None and pattern.major is not None and pattern.inner is not None
+    return _holds_up_to(accesses, form, {pattern.major, pattern.inner}, total)
+
+
 def holds_anywhere(accesses: Accesses, array: Array, pattern: Pattern) -> bool:
     """Whether no arithmetic on the way to the address wraps, whatever record of the array the index picks."""
     form, major = pattern.access.form, pattern.major

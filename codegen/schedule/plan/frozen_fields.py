@@ -2,15 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
-from tracecut.tracer.legality.access_patterns import INDIRECT
+from tracecut.tracer.legality.access_patterns import DIRECT, INDIRECT, SEGMENT
 
-from .access_modes import holds_anywhere
+from .access_modes import holds_anywhere, holds_in_pieces
 from .final_uses import FOLLOWING
+from .offset_union_find import Shifts
 from .own_indices import renumbers_in_place
 from .scope_facts import Facts
 from .scope_plan import Field, RegionUse, Space
+from .whole_pieces import is_followed
+
+
+def relate_copies(facts: Facts, uses: Mapping[int, list[RegionUse]], links: Shifts) -> None:
+    """Copies that are reached through an index, or piece by piece, take the order of the index's space.
+
+    A copy has one numbering: where an index of it cannot follow, none of them may change. O(patterns).
+    """
+    for region, found in uses.items():
+        for use in found:
+            if use.mode not in FOLLOWING or not is_followed(facts, use.array):
+                continue
+            array = facts.arrays[use.array]
+            for pattern in use.patterns:
+                name = facts.field_of(pattern)
+                own = use.mode == "tied" and pattern.kind == DIRECT
+                picks = ("jobs", region) if own else ("field", name)
+                good = own or (pattern.kind in (INDIRECT, SEGMENT) and name is not None and pattern.step > 0)
+                if not good or not links.relate(("copy", use.array), picks, array.record(pattern)):
+                    facts.frozen.update(known for item in use.patterns if (known := facts.field_of(item)) is not None)
+                    break
 
 
 def freeze_narrow(facts: Facts, space: Space) -> None:
@@ -22,16 +44,35 @@ def freeze_narrow(facts: Facts, space: Space) -> None:
     for place in (*space.arrays, *space.copies):
         array = facts.arrays[place]
         for pattern in array.patterns:
-            name = facts.field_of(pattern) if pattern.kind == INDIRECT else None
-            if name is not None and name in space.fields and not holds_anywhere(facts.accesses, array, pattern):
+            name = facts.field_of(pattern) if pattern.kind in (INDIRECT, SEGMENT) else None
+            if name is None or name not in space.fields:
+                continue
+            if pattern.kind == INDIRECT:
+                holds = holds_anywhere(facts.accesses, array, pattern)
+            else:
+                low, high = (edge + space.fields[name] for edge in (space.low, space.high))
+                holds = low >= 0 and holds_in_pieces(facts.accesses, pattern, high)
+            if not holds:
                 facts.frozen.add(name)
 
 
 def freeze_what_is_read_otherwise(
-    facts: Facts, found: Field, uses: Mapping[int, list[RegionUse]], moved: Mapping[int, None]
+    facts: Facts,
+    found: Field,
+    uses: Mapping[int, list[RegionUse]],
+    moved: Mapping[int, None],
+    copies: Collection[int],
 ) -> None:
-    """A renumbered index is read from copies alone, by every region that reads it; or it moves with its record."""
-    if renumbers_in_place(facts, found, moved):
+    """A renumbered index is read from copies alone, by every region that reads it; or it moves with its record.
+
+    `copies`: arrays of which there are copies in the order of what it picks.
+    """
+    everywhere = {
+        place
+        for place in copies
+        if all(use.mode in FOLLOWING for members in uses.values() for use in members if use.array == place)
+    }
+    if renumbers_in_place(facts, found, moved, everywhere):
         return
     for members in uses.values():
         for use in members:

@@ -27,12 +27,13 @@ from tracecut.tracer.legality.accesses import Accesses
 from .access_modes import find_uses
 from .blocks import block_ends, other_end
 from .final_uses import FOLLOWING, final_uses
-from .frozen_fields import freeze_narrow, freeze_what_is_read_otherwise
+from .frozen_fields import freeze_narrow, freeze_what_is_read_otherwise, relate_copies
 from .lookups import Lookups, may_look_up, odd_ones, stays_inside
 from .offset_union_find import Shifts
 from .order_free_loops import Companion, examine
 from .scope_facts import Facts, find_facts
 from .scope_plan import RegionUse, ScopePlan, Space
+from .whole_pieces import is_followed, pieces_of
 
 
 def plan_scope(
@@ -154,7 +155,7 @@ class _Planner:
             moved.pop(place, None)
         self._keep_torn(moved)
         self._keep_halves(moved)
-        self._relate_copies(uses, links)
+        relate_copies(self.facts, uses, links)
         for companion in companions.values():
             self._check_companion(companion, moved)
         spaces = self._spaces(moved, links, uses, cuts)
@@ -323,28 +324,6 @@ class _Planner:
             for pattern in walked:
                 self._keep(self.home[pattern], why)
 
-    def _relate_copies(self, uses: Mapping[int, list[RegionUse]], links: Shifts) -> None:
-        """Copies that are reached through an index take the order of the index's space.
-
-        A copy has one numbering: where an index of it cannot follow, none of them may change.
-        """
-        for region, found in uses.items():
-            for use in found:
-                if use.mode not in FOLLOWING or not self.facts.is_index_copy(use.array):
-                    continue
-                array = self.arrays[use.array]
-                for pattern in use.patterns:
-                    name = self.facts.field_of(pattern)
-                    own = use.mode == "tied" and pattern.kind == DIRECT
-                    picks = ("jobs", region) if own else ("field", name)
-                    good = own or (pattern.kind == INDIRECT and name is not None and pattern.step > 0)
-                    if not good or not links.relate(("copy", use.array), picks, array.record(pattern)):
-                        self._freeze(use)
-                        break
-
-    def _freeze(self, use: RegionUse) -> None:
-        self.facts.frozen.update(name for pattern in use.patterns if (name := self.facts.field_of(pattern)) is not None)
-
     def _spaces(
         self,
         moved: Mapping[int, None],
@@ -356,13 +335,17 @@ class _Planner:
         nodes += [("field", item) for item in dict.fromkeys(self.facts.fields.values())]
         nodes += [("jobs", region) for region in self.facts.regions if region in self.facts.movable]
         copied = [use.array for found in uses.values() for use in found if use.mode in FOLLOWING]
-        nodes += [("copy", place) for place in dict.fromkeys(copied) if self.facts.is_index_copy(place)]
+        nodes += [("copy", place) for place in dict.fromkeys(copied) if is_followed(self.facts, place)]
         spaces: list[Space] = []
         for members in links.classes(nodes).values():
             arrays = {key[1]: shift for key, shift in members if key[0] == "array"}  # type: ignore[index]
             copies = {key[1]: shift for key, shift in members if key[0] == "copy"}  # type: ignore[index]
             fields = {key[1]: shift for key, shift in members if key[0] == "field"}  # type: ignore[index]
-            if not arrays and not (fields and any(self.facts.is_table(place) for place in copies)):
+            pieces = pieces_of(self.facts, uses, fields, moved)
+            if pieces is not None and (arrays or any(key[0] == "jobs" for key, _ in members)):
+                self.facts.frozen.update(fields)  # which have an order of their own
+            table = any(self.facts.is_table(place) for place in copies)
+            if not arrays and not (fields and copies and (pieces is not None or table)):
                 continue
             jobs = {key[1]: shift for key, shift in members if key[0] == "jobs"}  # type: ignore[index]
             edges: set[int] = set()
@@ -375,13 +358,13 @@ class _Planner:
                 assert domain is not None
                 edges |= {-shift, domain.size - shift}
             for found in fields:
-                freeze_what_is_read_otherwise(self.facts, found, uses, moved)
+                freeze_what_is_read_otherwise(self.facts, found, uses, moved, copies)
             for place, shift in copies.items():
                 low, high = self.arrays[place].touched
                 edges |= {low - shift, high - shift}
             name = next((self.arrays[place].object.name for place in arrays if self.arrays[place].object.name), "")
             name = name or f"data {len(spaces)}"
-            space = Space(min(edges), max(edges), arrays, fields, copies, jobs, tuple(sorted(edges)), name)
+            space = Space(min(edges), max(edges), arrays, fields, copies, jobs, tuple(sorted(edges)), name, pieces)
             freeze_narrow(self.facts, space)
             spaces.append(space)
         return spaces

@@ -15,8 +15,11 @@ from .scope_facts import Facts
 from .scope_plan import Field
 
 
-def renumbers_in_place(facts: Facts, found: Field, moved: Collection[int]) -> bool:
-    """Whether an index field gets new numbers where it lies. `moved`: arrays that are permuted in place."""
+def renumbers_in_place(facts: Facts, found: Field, moved: Collection[int], copied: Collection[int]) -> bool:
+    """Whether an index field gets new numbers where it lies.
+
+    `moved`: arrays that are permuted in place; `copied`: those that all regions read from copies in the new order.
+    """
     array = facts.arrays[found.array]
     names = {key for key, field in facts.fields.items() if field is found}
     if found.array not in moved or not names:
@@ -31,7 +34,7 @@ def renumbers_in_place(facts: Facts, found: Field, moved: Collection[int]) -> bo
     for site in facts.nest.sites:
         if names & {str(node.data[0]) for node in site.address.walk() if node.kind == "load"}:
             homes = facts.homes(site.key)
-            if not homes or not homes <= set(moved):
+            if not homes or not homes <= {*moved, *copied}:
                 return False
     return True
 

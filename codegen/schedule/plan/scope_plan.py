@@ -23,6 +23,20 @@ class Field:
 
 
 @dataclass(frozen=True, eq=False)
+class Pieces:
+    """Data that a loaded start picks piece by piece, where starts are renumbered like indices: no piece may be torn.
+
+    Attributes:
+        region: the loop whose iterations have one piece each; the pieces follow its job order.
+        starts: int64, the first datum of each iteration's piece. `lengths`: int64, 0 where it has none.
+    """
+
+    region: int
+    starts: npt.NDArray[np.int64]
+    lengths: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
 class Space:
     """Data that are renumbered together: datum numbers [low, high).
 
@@ -32,6 +46,7 @@ class Space:
         copies: arrays of which regions use copies with records in this space's order → shift.
         jobs: region → shift; iteration = datum + shift: its job order is this space's order.
         cuts: datum numbers between which the order may not move anything, ascending, low and high included.
+        pieces: what has to stay together, if iterations run over pieces of it: its order follows from theirs.
     """
 
     low: int
@@ -42,6 +57,7 @@ class Space:
     jobs: Mapping[int, int]
     cuts: tuple[int, ...]
     name: str
+    pieces: Pieces | None = None
 
 
 @dataclass(frozen=True, eq=False)
