@@ -35,6 +35,7 @@ PROGRAMS = [
     "flags",
     "checks",
     "nodes",
+    "stars",
 ]
 REFUSED = re.compile(
     r"tracecut: scope (\d+): (?:an index array of \d+ entries has other values|"

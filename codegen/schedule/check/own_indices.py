@@ -83,7 +83,7 @@ def _check_followers(
     for access in accesses.all():
         if not access.runs or not _picks(access.site.address, names):
             continue
-        followers = (*schedule.moves, *_copies_read(schedule, accesses, codes, access))
+        followers: list[Move | Copy] = [*schedule.moves, *_copies_read(schedule, accesses, codes, access)]
         if not any(
             objects[records.object] is access.object
             and records.space == item.space

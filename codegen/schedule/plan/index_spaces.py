@@ -342,7 +342,7 @@ class _Planner:
             copies = {key[1]: shift for key, shift in members if key[0] == "copy"}  # type: ignore[index]
             fields = {key[1]: shift for key, shift in members if key[0] == "field"}  # type: ignore[index]
             pieces = pieces_of(self.facts, uses, fields, moved)
-            if pieces is not None and (arrays or any(key[0] == "jobs" for key, _ in members)):
+            if pieces is not None and (arrays or any(key[0] == "jobs" for key, _ in members)):  # type: ignore[index]
                 self.facts.frozen.update(fields)  # which have an order of their own
             table = any(self.facts.is_table(place) for place in copies)
             if not arrays and not (fields and copies and (pieces is not None or table)):

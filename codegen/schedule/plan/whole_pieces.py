@@ -1,9 +1,8 @@
 """Spaces whose data stay together in pieces: a start in a record gets a new number, like an index.
 
-`node[i].first` and `node[i].count` say which edges belong to a node. Starts in an array of
-their own are written anew for each copy of the pieces (`access_modes.py`); one in a record that is written, or moved for
-what else it holds, keeps its place there. So the edges are one space: whatever order it has, each piece has to be in it
-as a whole.
+`node[i].first` and `node[i].count` say which edges belong to a node. Starts in an array of their own are written anew
+for each copy of the pieces (`access_modes.py`); one in a record that is written, or moved for what else it holds, keeps
+its place there. So the edges are one space: whatever order it has, each piece has to be in it as a whole.
 """
 
 from __future__ import annotations

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 from tracecut.ir.llvm import parse_module
-from tracecut.ir.llvm.call_effects import effect_of
+from tracecut.ir.llvm.call_effects import effect_of, read_through
 from tracecut.ir.llvm.passes.library_effects import with_library_effects
+from tracecut.ir.loops.nest import ObstacleKind
+from tracecut.tracer.loops.program import Analysis
 from tracecut.tracer.toolchain.passes import parse
 
 pytestmark = pytest.mark.quick
@@ -35,3 +37,44 @@ def test_complex_arithmetic_reaches_no_memory(name: str) -> None:
     text = f"define void @f() {{\n  %x = call double @{name}(double 1.0)\n  ret void\n}}\n"
     ((_, call), _) = parse_module(text).functions["@f"].instructions()
     assert effect_of(call).movable
+
+
+@pytest.mark.parametrize(
+    ("call", "read"),
+    [
+        ("call i32 (ptr, ptr, ...) @fprintf(ptr %f, ptr %a, ptr %b)", (1, 2)),
+        ("call i32 @fputs(ptr %a, ptr %f)", (0,)),
+        ("call i64 @fwrite(ptr %a, i64 8, i64 1, ptr %f)", (0, 1, 2)),
+        ("call i32 (ptr, ...) @printf(ptr %a, ptr %b)", (0, 1)),
+        ("call i32 @fflush(ptr %f)", ()),
+    ],
+)
+def test_what_output_reads_is_not_the_stream(call: str, read: tuple[int, ...]) -> None:
+    text = f"define void @f(ptr %f, ptr %a, ptr %b) {{\n  %x = {call}\n  ret void\n}}\n"
+    ((_, made), _) = parse_module(text).functions["@f"].instructions()
+    assert read_through(made, effect_of(made)) == read
+
+
+@pytest.mark.parametrize(("variable", "accessed"), [("external global ptr", False), ("global ptr null", True)])
+def test_a_standard_stream_is_none_of_the_programs_data(variable: str, accessed: bool) -> None:
+    """But for a variable of that name that the program has itself."""
+    text = f"""
+@stderr = {variable}
+define void @f(ptr %x, i64 %n) {{
+entry:
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %entry ], [ %k.next, %loop ]
+  %to = load ptr, ptr @stderr
+  %said = call i32 @fputc(i32 65, ptr %to)
+  %k.next = add i64 %k, 1
+  %more = icmp slt i64 %k.next, %n
+  br i1 %more, label %loop, label %end
+end:
+  ret void
+}}
+declare i32 @fputc(i32, ptr)
+"""
+    nest = Analysis(parse_module(text)).nest(0)
+    assert bool(nest.sites) == accessed
+    assert [item.kind for item in nest.loops[0].obstacles] == [ObstacleKind.IO]
