@@ -71,6 +71,14 @@ _TABLE |= {name: Effect("io") for name in ("printf", "puts", "vprintf", "write",
 _TABLE |= {name: Effect("io", streams=(0,)) for name in ("fprintf", "vfprintf")}
 _TABLE |= {"fputs": Effect("io", streams=(1,)), "fwrite": Effect("io", streams=(3,))}
 _TABLE |= {name: Effect("io", reads=()) for name in ("putchar", "putc", "fputc", "fflush", "putchar_unlocked")}
+# They reach no data of the program: their state is the library's, or the system's.
+_OWN_STATE = (
+    "rand srand random srandom drand48 lrand48 mrand48 srand48 getenv secure_getenv usleep sleep sched_yield getpid "
+    "getppid gettid sysconf omp_get_max_threads omp_get_num_procs omp_get_num_threads omp_get_thread_num"
+).split()
+_TABLE |= {name: Effect("io", reads=()) for name in _OWN_STATE}
+_TABLE |= {name: Effect("io", writes=(0,), reads=(0,)) for name in ("rand_r", "erand48", "nrand48", "jrand48")}
+_TABLE |= {"nanosleep": Effect("io", writes=(1,), reads=(0,)), "atoi": Effect("io"), "atof": Effect("io")}
 _TABLE |= {
     "clock": Effect("clock", reads=()),
     "time": Effect("clock", writes=(0,), reads=()),
