@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from tracecut.ir.llvm import Operand
 from tracecut.ir.llvm.call_effects import effect_of
 from tracecut.ir.llvm.control_flow import ControlFlow, Loop
 from tracecut.ir.llvm.def_use import FunctionView
 from tracecut.ir.llvm.passes.aside.look_ahead import AHEAD
 from tracecut.ir.llvm.passes.promote_calls import OTHER
 from tracecut.ir.loops.nest import Exit
+
+from .grown_here import Users, grown_here
 
 ACCESSES = ("load", "store", "atomicrmw", "cmpxchg", "fence")
 SELDOM = 2  # an exit that runs more often than once in so many runs of the region is none
@@ -99,10 +102,10 @@ def _does(flow: ControlFlow, root: Loop, head: str, own: Collection[str]) -> str
     return "reaches" if any(item.op in ACCESSES for item in made) else ""
 
 
-def exits_at(view: FunctionView, root: Loop, heads: Iterable[str]) -> tuple[Exit, ...]:
-    """The exits of a scope that begin at these blocks. One that makes a pointer for what follows it is final.
-
-    So is one that makes a number for it where something is called through a pointer that nobody knows: `size()`.
+def exits_at(view: FunctionView, users: Users, root: Loop, heads: Iterable[str]) -> tuple[Exit, ...]:
+    """The exits of a scope that begin at these blocks. One that makes a pointer for what follows it is final, but for
+    one into memory that nothing else reaches. So is one that makes a number for it where something is called through a
+    pointer that nobody knows: `size()`.
     """
     flow = view.flow
     found = []
@@ -110,7 +113,10 @@ def exits_at(view: FunctionView, root: Loop, heads: Iterable[str]) -> tuple[Exit
         inside = dominated(flow, root, head)
         unknown = any(OTHER in name for name in inside)
         final = any(
-            (unknown or phi.type == "ptr") and label in inside and _made_in(view, operand.text, inside)
+            (unknown or phi.type == "ptr")
+            and label in inside
+            and _made_in(view, operand.text, inside)
+            and (unknown or not grown_here(view, users, root, Operand("ptr", str(phi.result))))
             for name in root.blocks - inside
             for phi in flow.blocks[name].phis
             for operand, label in zip(phi.operands, phi.labels, strict=True)

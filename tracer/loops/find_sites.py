@@ -18,6 +18,7 @@ from tracecut.ir.loops.nest import NOWHERE, Effect, Fill, Obstacle, ObstacleKind
 from tracecut.ir.loops.path_conditions import Condition
 
 from .array_lifetimes import birthplace
+from .grown_here import grown_here
 from .linear_forms import linear_form
 from .phi_sources import pointer_sources
 from .row_numbers import read_at
@@ -285,6 +286,8 @@ class SiteFinder:
     def _is_apart(self, pointer: Operand) -> bool:
         """Whether a pointer lies in memory that the root itself makes and nothing else reaches, on every way to it."""
         invariant = self.scalars.is_invariant
+        if grown_here(self.view, self.uses.of, self.scalars.root, pointer):
+            return True
         for source in pointer_sources(self.view, [pointer], invariant):
             made = self.view.definitions.get(source.text)
             if made is None or invariant(source.text):

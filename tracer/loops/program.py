@@ -71,7 +71,7 @@ class Analysis:
         """Description of a loop and everything in it, relative to itself; without the exits at these blocks."""
         if (loop, exits) not in self._nests:
             view, root = self.view_of(loop), self.loop(loop)
-            found = exits_at(view, root, exits)
+            found = exits_at(view, self._uses_of(view).of, root, exits)
             self._nests[loop, exits] = describe_nest(
                 self._uses_of(view), root, self.lines, self.variables, self.own, found, plain_streams=self.plain_streams
             )

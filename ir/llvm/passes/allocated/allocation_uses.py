@@ -115,7 +115,7 @@ def uses_of(users: Users, loop: Loop, name: str, *, shown: bool = False) -> Use 
                 elif not item.word.startswith(_TOUCHING):
                     return None
             elif item.op == "ptrtoint":
-                if not _only_compared(str(item.result), users):
+                if not only_compared(str(item.result), users):
                     return None
             elif not more and item.op not in ("load", "icmp"):
                 return None
@@ -125,7 +125,7 @@ def uses_of(users: Users, loop: Loop, name: str, *, shown: bool = False) -> Use 
     return Use(names, frees)
 
 
-def _only_compared(number: str, users: Users) -> bool:
+def only_compared(number: str, users: Users) -> bool:
     """Whether an address as a number is only subtracted from others, or compared with them."""
     seen, stack = {number}, [number]
     while stack:

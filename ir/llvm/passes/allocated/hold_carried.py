@@ -24,7 +24,7 @@ from tracecut.ir.llvm.edit import at_start, before_end, rename_sources, renamed,
 from .allocation_uses import returns_twice
 
 NOTHING = ("null", "undef", "poison")  # what a pointer is that leads nowhere yet
-_PLACE = "%tracecut.carried."  # how the names of places begin
+PLACE = "%tracecut.carried."  # how the names of places begin
 CALLS = ("call", "invoke")
 _PADS = ("landingpad", "catchswitch", "catchpad", "cleanuppad")
 Made = dict[str, tuple[str, Instruction]]  # value → (block, what makes it)
@@ -61,7 +61,7 @@ def _hold_all(function: Function) -> None:
         found = next((one for loop, phi in heads if (one := carried_pointer(flow, made, loop, phi)) is not None), None)
         if found is None:
             return
-        _hold(flow, found, f"{_PLACE}{count}")
+        _hold(flow, found, f"{PLACE}{count}")
 
 
 def carried_pointer(flow: ControlFlow, made: Made, loop: Loop, head: Instruction) -> Carried | None:
@@ -124,7 +124,7 @@ def _is_called_for(loop: Loop, made: Made, value: str) -> bool:
         if item is None or one in seen or block not in loop or block == loop.header:
             continue
         seen.add(one)
-        if item.op in CALLS or (item.op == "load" and item.operands[0].text.startswith(_PLACE)):
+        if item.op in CALLS or (item.op == "load" and item.operands[0].text.startswith(PLACE)):
             return True
         if item.op == "phi":
             stack += [text for text, _ in sources(item)]

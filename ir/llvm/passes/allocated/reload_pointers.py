@@ -19,6 +19,8 @@ from tracecut.ir.llvm.substitute import alignment
 from .allocation_uses import FREE, NEW, allocates
 from .unchanged_memory import Unchanged, constant_texts
 
+PLACE = "%tracecut.pointer."  # how the names of places begin
+
 
 def reload_pointers(module: Module) -> Module:
     """Load such pointers, in place. O(phis × instructions of a function)."""
@@ -104,7 +106,7 @@ def _from_stack(memory: Unchanged, block: Block, phi: Instruction, number: int) 
         reached = flow.behind(loop, memory.homes[value])
         if any(label in reached for other, label in sources(phi) if other != value):
             return False
-    place = f"%tracecut.pointer.{number}"
+    place = f"{PLACE}{number}"
     start = "null" if first[0] in ("undef", "poison") else first[0]
     for value in made:
         home = flow.blocks[memory.homes[value]]

@@ -1,0 +1,76 @@
+"""Lists that grow while a scope runs are in no layout's way, and what makes them larger gives up none for good."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tracecut.ir.loops.nest import Nest
+from tracecut.tracer.loops.program import Analysis
+from tracecut.tracer.toolchain.clang import to_ir
+from tracecut.tracer.toolchain.flags import Flags
+from tracecut.tracer.toolchain.passes import canonical
+
+STEPS = """#include <stdlib.h>
+#include <string.h>
+double *seen;
+extern void look(const double *);
+double run(int steps, int n, const int *at, double *u, double *v) {{
+    double *list = {begins};
+    int count = 0, room = 0;
+    for (int t = 0; t < steps; t++) {{
+        for (int i = 0; i < n; i++) v[i] += u[at[i]];
+        if (count == room) {{
+            room = 2 * room + 1;
+            double *more = malloc(room * sizeof *more);
+            if (count) memcpy(more, list, count * sizeof *more);
+            free(list);
+            list = more;
+            {grown}
+        }}
+        {each}
+        list[count++] = v[t];
+    }}
+    double last = count ? list[count - 1] : 0;
+    free(list);
+    return last;
+}}
+"""
+APART = {"a list": ("NULL", "", ""), "asked for its last": ("NULL", "", "if (count && list[count - 1] > 3) break;")}
+REACHED = {
+    "it may be one from outside": ("seen", "", ""),
+    "others know of it": ("NULL", "seen = list;", ""),
+    "it is handed to a function": ("NULL", "", "look(list);"),
+    "it becomes an array of the sweeps": ("NULL", "v = list;", ""),
+}
+
+
+def steps(folder: Path, words: tuple[str, str, str]) -> Nest:
+    """The loop over the steps, without the path that makes more room."""
+    source = folder / "steps.c"
+    source.write_text(STEPS.format(**dict(zip(("begins", "grown", "each"), words, strict=True))))
+    analysis = Analysis(canonical([to_ir(source, Flags(), folder, canonical=True)], for_regions=True))
+    outer = next(record for record in analysis.records if record.depth == 1)
+    view, root = analysis.view_of(outer.id), analysis.loop(outer.id)
+    heads = [
+        name
+        for name in view.flow.order
+        if name in root.blocks and any(item.word == "@malloc" for item in view.flow.blocks[name].instructions)
+    ]
+    assert len(heads) == 1
+    return analysis.nest(outer.id, tuple(heads))
+
+
+@pytest.mark.parametrize("name", APART)
+def test_what_a_loop_grows_for_itself(name: str, tmp_path: Path) -> None:
+    nest = steps(tmp_path, APART[name])
+    assert not any(item.final for item in nest.exits)
+    written = [site for site in nest.sites if site.writes and site.type == "double" and site.loop == nest.root]
+    assert [site.apart for site in written] == [True]
+
+
+@pytest.mark.parametrize("name", REACHED)
+def test_what_others_may_reach(name: str, tmp_path: Path) -> None:
+    nest = steps(tmp_path, REACHED[name])
+    written = [site for site in nest.sites if site.writes and site.type == "double" and site.loop == nest.root]
+    assert written and not any(site.apart for site in written)

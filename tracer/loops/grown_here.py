@@ -1,0 +1,91 @@
+"""Pointers into memory that a scope allocates while it runs, and that nothing else of the scope reaches.
+
+`history.push_back(norm)` in each step: the vector begins empty, and its memory is made anew where it has become too
+small. The place that is written next is handed from step to step; wherever it lies, it is none of the arrays that were
+there when the scope was entered, and none that the scope moves. So the write is in no layout's way, and a path that
+makes such a pointer is no reason to give up the layout for good (`exits.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+
+from tracecut.ir.llvm import Instruction, Operand
+from tracecut.ir.llvm.control_flow import Loop
+from tracecut.ir.llvm.def_use import FunctionView
+from tracecut.ir.llvm.passes.allocated.allocation_uses import FREE, NEW, only_compared
+from tracecut.ir.llvm.passes.allocated.hold_carried import PLACE as CARRIED
+from tracecut.ir.llvm.passes.allocated.reload_pointers import PLACE as RELOADED
+
+from .phi_sources import pointer_sources
+
+Users = Callable[[str], Sequence[tuple[str, Instruction]]]
+NOWHERE = ("null", "undef", "poison")
+_MADE = ("getelementptr", "phi", "select", "freeze")
+_BYTES = ("@llvm.memset.", "@llvm.memcpy.", "@llvm.memmove.", "@llvm.lifetime.", "@llvm.assume")
+
+
+def grown_here(view: FunctionView, users: Users, root: Loop, pointer: Operand) -> bool:
+    """Whether a pointer leads nowhere, or into memory that a loop has allocated and reaches in no other way.
+
+    O(values that are made of the pointer and of what it is made of).
+    """
+    calls, left, seen = [], [pointer], set[str]()
+    while left:
+        for source in pointer_sources(view, [left.pop()], seen.__contains__):
+            if source.text in NOWHERE or source.text in seen:
+                continue
+            seen.add(source.text)
+            found = view.definitions.get(source.text)
+            item = None if found is None or found.block not in root.blocks else found.instruction
+            if item is None:
+                return False
+            if item.op == "load":  # of a pointer that is handed on by the stack: what was stored there
+                place = item.operands[0].text
+                if _loaded_again(users, place) is None:
+                    return False
+                left += [other.operands[0] for _, other in users(place) if other.op == "store"]
+            elif item.op in ("call", "invoke") and item.word in NEW:
+                calls.append(str(item.result))
+            else:
+                return False
+    return bool(calls) and _stays(users, root.blocks, calls)
+
+
+def _stays(users: Users, blocks: Collection[str], calls: Sequence[str]) -> bool:
+    """Whether within these blocks no pointer leads to what was allocated but such as lead nowhere else."""
+    seen, stack = {*calls}, [*calls]
+    merged: list[Operand] = []  # what becomes one pointer with those
+    while stack:
+        pointer = stack.pop()
+        for block, item in users(pointer):
+            if block not in blocks:
+                continue
+            made: list[str] = []
+            if item.op in _MADE:
+                made = [str(item.result)]
+                merged += item.operands if item.op == "phi" else item.operands[1:] if item.op == "select" else ()
+            elif item.op == "store" and item.operands[0].text == pointer:
+                found = _loaded_again(users, item.operands[1].text)
+                if found is None:
+                    return False
+                made = found
+                merged += [other.operands[0] for _, other in users(item.operands[1].text) if other.op == "store"]
+            elif item.op in ("call", "invoke"):
+                if item.word not in FREE and not item.word.startswith(_BYTES):
+                    return False
+            elif item.op == "ptrtoint":
+                if not only_compared(str(item.result), users):
+                    return False
+            elif item.op not in ("load", "store", "icmp"):
+                return False
+            stack += [other for other in made if other not in seen]
+            seen.update(made)
+    return all(value.text in seen or value.text in NOWHERE for value in merged)
+
+
+def _loaded_again(users: Users, place: str) -> list[str] | None:
+    """What is loaded from a place on the stack that holds a pointer between iterations; None for any other place."""
+    if not place.startswith((CARRIED, RELOADED)) or any(item.op not in ("load", "store") for _, item in users(place)):
+        return None
+    return [str(item.result) for _, item in users(place) if item.op == "load"]
