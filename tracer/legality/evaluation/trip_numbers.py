@@ -7,8 +7,9 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 from tracecut.ir.loops.expressions import Expr
-from tracecut.ir.loops.nest import Nest
+from tracecut.ir.loops.nest import Nest, NestLoop
 from tracecut.ir.loops.path_conditions import Condition
+from tracecut.tracer.loops.pointer_rotation import in_each_state
 from tracecut.tracer.loops.trip_counts import count
 
 from .iteration_domains import Domain
@@ -39,19 +40,30 @@ def counts_of(asked: Counting, loop: int) -> npt.NDArray[np.int64] | None:
 
 
 def trips(asked: Counting, loop: int, outer: Domain | None) -> Values | None:
-    """Iterations of a loop in each of those of the loop around it (`outer`); None where one is not known."""
+    """Iterations of a loop in each of those of the loop around it (`outer`); None where one is not known.
+
+    Where pointers change places (`for (double v : x)` after `std::swap(x, y)`), they have to be as many in all states.
+    """
     info = asked.nest.loops[loop]
     if info.trip is None:
         return None
+    found = [_trips(asked, info, trip, outer) for trip in in_each_state(info.trip, asked.nest.pool)]
+    first = found[0]
+    alike = all(one is not None and first is not None and np.all(one.data == first.data) for one in found)
+    return first if alike else None
+
+
+def _trips(asked: Counting, info: NestLoop, trip: Expr, outer: Domain | None) -> Values | None:
+    """The same for one way to count them. `trip`: that of the loop, in one state."""
     where = info.parent
     parts = []
-    for argument in info.trip.args:
+    for argument in trip.args:
         asked.rely_on(argument)
         level, values = asked.evaluated(argument)
         if where is None and level is not None:
             return None
         parts.append(values if where is None else asked.spread(values, level, where))
-    data, known = count(info.trip.data, *(part.data for part in parts))
+    data, known = count(trip.data, *(part.data for part in parts))
     for part in parts:
         known = known & part.known
     if outer is not None:
