@@ -192,7 +192,8 @@ class Builder:
     def _follow(self, words: Words) -> int:
         """Follow records until the arrays have to grow or the words end. No view of the arrays is left then."""
         out, walk, limits = output_of(self.arrays), self.walk_state(), self.limits()
-        origin = int(self.state[fr.ORIGIN]) if self.sums is not None or self.hazards else None
+        wide = self.arrays["src"].dtype == np.int64  # so seldom that leaving steps out is not worth compiling it twice
+        origin = int(self.state[fr.ORIGIN]) if self.sums is not None or self.hazards or wide else None
         if self.few:
             return plain(follow_records)(words, self.tables, walk, out, limits, self.timed, origin, self.nowhere)
         if self.simple and self.writer is None:

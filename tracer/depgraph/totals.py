@@ -19,6 +19,7 @@ from tracecut.tracer.depgraph.state import call_frames as fr
 from tracecut.tracer.depgraph.state import record_steps as op
 from tracecut.tracer.depgraph.state import shadow_memory as sh
 from tracecut.tracer.depgraph.state.access_steps import WalkState, cost
+from tracecut.tracer.depgraph.state.number_kernels import outer_kernel
 from tracecut.tracer.depgraph.state.object_places import place_of
 from tracecut.tracer.depgraph.state.record_steps import Int, Tables, long
 from tracecut.tracer.depgraph.state.shadow_memory import collect, distinct, ensure, find, write, writers_of
@@ -161,7 +162,7 @@ def _body(tables: Tables, segment: int) -> Body | None:
     )
 
 
-@njit(cache=True, nogil=True)
+@outer_kernel
 def _next(
     words: Words, place: Int, lengths: Words, free: Words, marks: Words, first_run: Int, folds: Bytes, fewest: Int
 ) -> Int:
@@ -181,7 +182,7 @@ def _next(
     return np.int64(size)
 
 
-@njit(cache=True, nogil=True)
+@outer_kernel
 def _begins(words: Words, at: Int, shapes: Bytes, begins: Longs, steps: Longs) -> None:
     """Read where the fields of a run begin, and the steps that its record holds."""
     for field in range(shapes.size):

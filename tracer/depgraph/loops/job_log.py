@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from numba import njit
 from tracecut.ir.locality_graph import READ, WRITE
 from tracecut.support.arrays import Bytes, Ints, Longs
+from tracecut.tracer.depgraph.state.number_kernels import inner_kernel, outer_kernel
 from tracecut.tracer.depgraph.state.record_steps import Int
 from tracecut.tracer.depgraph.state.shadow_memory import NONE, slot_of
 
@@ -47,13 +47,13 @@ class JobLog(NamedTuple):
     counts: Longs
 
 
-@njit(cache=True, nogil=True)
+@outer_kernel
 def blocks_of(length: Int, bits: Int) -> Int:
     """Most blocks that a range of bytes may touch."""
     return (length >> bits) + 2
 
 
-@njit(cache=True, nogil=True)
+@outer_kernel
 def note_events(log: JobLog, events: Longs, first: Int, end: Int, room: Int) -> Int:
     """Note the events from `first` up to `end`; where the one stands that may need more than `room` entries."""
     counts = log.counts
@@ -78,7 +78,7 @@ def note_events(log: JobLog, events: Longs, first: Int, end: Int, room: Int) -> 
     return end
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _renew(log: JobLog, address: Int, length: Int) -> None:
     """These blocks hold other data from now on."""
     first, last = address >> log.bits[0], (address + max(1, length) - 1) >> log.bits[0]
@@ -93,7 +93,7 @@ def _renew(log: JobLog, address: Int, length: Int) -> None:
             log.values[slot] = NONE
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _touch(log: JobLog, address: Int, length: Int, site: Int, access: Int) -> None:
     """The current job reads or writes a range of bytes."""
     counts = log.counts

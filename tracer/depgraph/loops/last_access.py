@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 from tracecut.support.arrays import Bytes, Longs
+from tracecut.tracer.depgraph.state.number_kernels import inner_kernel, outer_kernel
 from tracecut.tracer.depgraph.state.record_steps import Int
 from tracecut.tracer.depgraph.state.shadow_memory import GOLDEN, NONE, PAGE_BITS, slot_of
 
@@ -54,7 +55,7 @@ class Touched(NamedTuple):
     counts: Longs
 
 
-@njit(cache=True, nogil=True)
+@outer_kernel
 def root(parent: Longs, site: Int) -> Int:
     while parent[site] != site:
         parent[site] = parent[parent[site]]
@@ -62,7 +63,7 @@ def root(parent: Longs, site: Int) -> Int:
     return site
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def bin_of(distance: Int) -> Int:
     """Place of a distance in a histogram."""
     if distance <= NEAR:
@@ -73,7 +74,7 @@ def bin_of(distance: Int) -> Int:
     return place
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _pair(touched: Touched, kind: Int, other: Int, site: Int, other_site: Int) -> None:
     """Count the pair of the current job and an earlier one, once for each kind."""
     counts, seen = touched.counts, touched.seen
@@ -94,7 +95,7 @@ def _pair(touched: Touched, kind: Int, other: Int, site: Int, other_site: Int) -
     touched.bins[kind * BINS + bin_of(counts[JOB] - other)] += 1
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _note(touched: Touched, unit: Longs, at: Int, site: Int, writes: bool) -> None:
     job = touched.counts[JOB]
     touched.flags[FLAGS * site + TOUCHED] = 1
@@ -123,7 +124,7 @@ def _note(touched: Touched, unit: Longs, at: Int, site: Int, writes: bool) -> No
     unit[at + SITE] = site
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _unit(touched: Touched, address: Int) -> Int:
     """Place of the word's unit, made when it is missing."""
     page = address >> PAGE_BITS
@@ -135,7 +136,7 @@ def _unit(touched: Touched, address: Int) -> Int:
     return touched.values[slot] + ((address & ((1 << PAGE_BITS) - 1)) >> 2) * FIELDS
 
 
-@njit(cache=True, nogil=True)
+@outer_kernel
 def follow_events(touched: Touched, events: Longs, first: Int, end: Int) -> Int:
     """Take the events from `first` up to `end`; where the one stands that the arrays may be too short for."""
     counts = touched.counts
@@ -163,13 +164,13 @@ def follow_events(touched: Touched, events: Longs, first: Int, end: Int) -> Int:
     return end
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def pages_of(units: Longs) -> Int:
     """Pages that there is room for."""
     return units.size // (UNITS * FIELDS)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _touch(touched: Touched, address: Int, length: Int, site: Int, writes: bool) -> None:
     """The current job reads or writes a range of bytes at a static instruction."""
     end = address + length
@@ -185,7 +186,7 @@ def _touch(touched: Touched, address: Int, length: Int, site: Int, writes: bool)
         address = stop
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _split(touched: Touched, at: Int) -> Int:
     if touched.units[at + WRITER] != SPLIT:
         place = touched.counts[SPLITS] * 4 * FIELDS
@@ -198,7 +199,7 @@ def _split(touched: Touched, at: Int) -> Int:
     return touched.units[at + READER]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _forget(touched: Touched, address: Int, length: Int) -> None:
     """Nobody has touched the range since it was allocated."""
     end = address + length

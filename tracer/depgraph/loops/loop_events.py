@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from tracecut.support.arrays import Bytes, Ints, Longs
 from tracecut.tracer.depgraph.state import call_frames as fr
 from tracecut.tracer.depgraph.state import record_steps as op
 from tracecut.tracer.depgraph.state.access_steps import range_count, range_of
 from tracecut.tracer.depgraph.state.call_frames import Frames, enter, leave, returned, take_mark
+from tracecut.tracer.depgraph.state.number_kernels import inner_kernel, outer_kernel
 from tracecut.tracer.depgraph.state.record_steps import Int, Tables, long
 from tracecut.tracer.depgraph.state.shadow_memory import Shadow
 from tracecut.tracer.trace.events.event_words import FIRST_MARK, Words
@@ -52,7 +52,7 @@ def most_events(tables: Tables) -> int:
     return 1 + int(np.diff(ends).max(initial=0))
 
 
-@njit(cache=True, nogil=True)
+@outer_kernel
 def loop_events(
     words: Words,
     tables: Tables,
@@ -120,7 +120,7 @@ def loop_events(
     return result
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _put(loop: Loop, events: Longs, kind: Int, address: Int, length: Int, instruction: Int) -> None:
     at = FIELDS * loop.where[COUNT]
     loop.where[COUNT] += 1
@@ -128,7 +128,7 @@ def _put(loop: Loop, events: Longs, kind: Int, address: Int, length: Int, instru
     events[at + LENGTH], events[at + INSTRUCTION] = length, instruction
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _accesses(words: Words, payload: Int, steps: Ints, row: Int, instruction: Int, loop: Loop, events: Longs) -> Int:
     """Add the events of a memory step. Returns the bytes of accesses whose length only the payload tells."""
     code, at = steps[row], payload + np.int64(steps[row + 2])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from tracecut.ir.machine.cache_simulator import LATENCY, LINE_BITS, Levels, access
 from tracecut.support.arrays import Ints, Longs
 from tracecut.tracer.trace.events.event_words import Words
@@ -14,6 +13,7 @@ from . import call_frames as fr
 from . import record_steps as op
 from .argument_passing import GENERAL_END, REAL_END
 from .call_frames import Frames, passed_end
+from .number_kernels import inner_kernel
 from .object_places import allocate, global_of, owner_of, place_of, release, stack_slot
 from .record_steps import Int, long
 from .shadow_memory import PAGE_BITS, SIZE, START, Shadow, Writers, collect, find, write
@@ -29,7 +29,7 @@ class WalkState(NamedTuple):
     modelled: bool
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def cost(shadow: Shadow, levels: Levels, address: Int, length: Int, modelled: bool) -> Int:
     """Cycles of an access; without a model 1. Memory without a place counts as found in the first level."""
     if not modelled:
@@ -40,13 +40,13 @@ def cost(shadow: Shadow, levels: Levels, address: Int, length: Int, modelled: bo
     return access(levels, place, length)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def range_count(steps: Ints, row: Int) -> Int:
     """Number of the ranges that a memory step may access: its lanes, or one."""
     return np.int64(steps[row + 4]) if steps[row] in op.LANED else np.int64(1)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def range_of(words: Words, payload: Int, steps: Ints, row: Int, number: Int) -> tuple[Int, Int]:
     """(address, bytes) of a range of a step from LOAD to SCATTER; 0 bytes for a lane that is masked off."""
     code, at = steps[row], payload + np.int64(steps[row + 2])
@@ -65,7 +65,7 @@ def range_of(words: Words, payload: Int, steps: Ints, row: Int, number: Int) -> 
     return address, b
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def object_of(walk: WalkState, address: Int) -> tuple[Int, Int]:
     """(start, bytes) of the object that holds an address, (0, 0) when it is not known."""
     shadow, slots = walk.shadow, walk.frames.slots
@@ -81,7 +81,7 @@ def object_of(walk: WalkState, address: Int) -> tuple[Int, Int]:
     return np.int64(0), np.int64(0)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def kept_bytes(shadow: Shadow, words: Words, at: Int) -> Int:
     """Bytes that a realloc keeps; 0 when it failed or there was nothing."""
     old, new, size = long(words, at), long(words, at + 2), long(words, at + 4)
@@ -91,7 +91,7 @@ def kept_bytes(shadow: Shadow, words: Words, at: Int) -> Int:
     return min(size, shadow.objects[4 * owner + SIZE])
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def accessed_range(words: Words, payload: Int, steps: Ints, row: Int, number: Int, walk: WalkState) -> tuple[Int, Int]:
     """As `range_of`, also of steps that access a whole object."""
     at = payload + np.int64(steps[row + 2])
@@ -102,7 +102,7 @@ def accessed_range(words: Words, payload: Int, steps: Ints, row: Int, number: In
     return range_of(words, payload, steps, row, number)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def dynamic_size(words: Words, payload: Int, steps: Ints, row: Int, walk: WalkState) -> Int:
     """Bytes that a step may access beyond what is known statically."""
     code, at = steps[row], payload + np.int64(steps[row + 2])
@@ -124,7 +124,7 @@ def dynamic_size(words: Words, payload: Int, steps: Ints, row: Int, walk: WalkSt
     return np.int64(0)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def read_many(
     words: Words, payload: Int, steps: Ints, row: Int, walk: WalkState, found: Writers, start: Int, at: Int
 ) -> tuple[Int, Int]:
@@ -156,7 +156,7 @@ def read_many(
     return at, cycles
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def change(words: Words, payload: Int, steps: Ints, row: Int, walk: WalkState, mark: Int) -> Int:
     """Take a step that writes, allocates or clears; its cycles. `mark` is its vertex + 1."""
     frames, shadow, state = walk.frames, walk.shadow, walk.state
@@ -203,7 +203,7 @@ def change(words: Words, payload: Int, steps: Ints, row: Int, walk: WalkState, m
     return cycles
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _push_slot(frames: Frames, state: Longs, address: Int, size: Int) -> None:
     """Note a stack slot; those that it overlaps are gone (a loop that allocates and frees the same one)."""
     slots = frames.slots

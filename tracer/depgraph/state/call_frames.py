@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from tracecut.support.arrays import Longs
 from tracecut.tracer.trace.events.event_words import Mark, Words
 
 from .argument_passing import ALIGNED, COPIED, GENERAL, GENERAL_END, PAIR, REAL, REAL_END, WIDE
+from .number_kernels import inner_kernel
 from .object_places import global_variable
 from .record_steps import DIRECT, INDIRECT, Int, Tables, long
 from .shadow_memory import N_GLOBALS, N_PAGES, N_SINGLES, N_WRITERS, Shadow, Writers, write
@@ -49,7 +49,7 @@ def fresh_state() -> Longs:
     return state
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def take_mark(
     words: Words, position: Int, frames: Frames, shadow: Shadow, limits: Longs, state: Longs, objects: bool | np.bool_
 ) -> Int:
@@ -110,7 +110,7 @@ def take_mark(
     return 3
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def enter(
     words: Words,
     payload: Int,
@@ -145,7 +145,7 @@ def enter(
     return DONE if frames.frames[top + OF] == function else BAD_FRAME
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _room(tables: Tables, frames: Frames, limits: Longs, state: Longs) -> bool:
     if state[DEPTH] == 0:
         return True
@@ -154,7 +154,7 @@ def _room(tables: Tables, frames: Frames, limits: Longs, state: Longs) -> bool:
     return state[DEPTH] <= limits[MAX_DEPTH] and top <= limits[MAX_REGISTERS]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _push(tables: Tables, frames: Frames, state: Longs, function: Int, address: Int, known: bool | np.bool_) -> None:
     depth = state[DEPTH]
     frame = depth * FRAME_FIELDS
@@ -176,7 +176,7 @@ def _push(tables: Tables, frames: Frames, state: Longs, function: Int, address: 
     state[DEPTH] = depth + 1
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _call(tables: Tables, frames: Frames, state: Longs, function: Int, address: Int) -> None:
     """A function begins. Its parameters are the caller's arguments, or, called from outside, what that call made."""
     depth = state[DEPTH]
@@ -203,7 +203,7 @@ def _call(tables: Tables, frames: Frames, state: Longs, function: Int, address: 
                 frames.registers[own + slot] = frames.registers[outer + argument]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _unwind(
     tables: Tables, frames: Frames, shadow: Shadow, state: Longs, segment: Int, function: Int, address: Int
 ) -> None:
@@ -221,7 +221,7 @@ def _unwind(
         leave(frames, shadow, state)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def leave(frames: Frames, shadow: Shadow, state: Longs) -> None:
     """The top frame ends; what lies in its stack slots has no writer any more.
 
@@ -234,7 +234,7 @@ def leave(frames: Frames, shadow: Shadow, state: Longs) -> None:
     state[SLOTS] = below
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def returned(tables: Tables, frames: Frames, shadow: Shadow, state: Longs, vertex: Int) -> None:
     """The top frame returns: for its caller, when it is the one that called it, `vertex` made the result."""
     leave(frames, shadow, state)
@@ -246,7 +246,7 @@ def returned(tables: Tables, frames: Frames, shadow: Shadow, state: Longs, verte
         frames.registers[frames.frames[frame + BASE] + result] = vertex
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def variadic(words: Words, at: Int, tables: Tables, frames: Frames, shadow: Shadow, state: Longs) -> None:
     """The unnamed arguments of the top frame lie where its new va_list says, written by what made their values.
 
@@ -292,7 +292,7 @@ def variadic(words: Words, at: Int, tables: Tables, frames: Frames, shadow: Shad
     frames.frames[frame + PASSED_END] = stack
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def passed_end(frames: Frames, state: Longs, stack: Int) -> Int:
     """Where the variable arguments end that lie on the stack from an address on, in whatever frame."""
     for frame in range((state[DEPTH] - 1) * FRAME_FIELDS, -1, -FRAME_FIELDS):

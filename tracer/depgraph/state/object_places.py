@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from . import shadow_memory as sh
+from .number_kernels import inner_kernel
 from .record_steps import Int
 from .shadow_memory import Shadow, ensure, find, write
 
 LARGE = 1 << 16
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def place_of(shadow: Shadow, row: Int, address: Int) -> Int:
     """Where a byte lies in the layout of the model, −1 when it has no place. `row`: of its page, −1 when unknown."""
     place = shadow.pages[row + sh.PLACE] if row >= 0 else np.int64(sh.NONE)
@@ -28,7 +28,7 @@ def place_of(shadow: Shadow, row: Int, address: Int) -> Int:
     return shadow.objects[4 * owner + sh.AT] + address - shadow.objects[4 * owner + sh.START]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def owner_of(shadow: Shadow, address: Int) -> Int:
     """Heap object that holds the byte, 0 when there is none."""
     row = find(shadow, address >> sh.PAGE_BITS)
@@ -39,7 +39,7 @@ def owner_of(shadow: Shadow, address: Int) -> Int:
     return shadow.pages[row + sh.OBJECT]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _bin(size: Int) -> Int:
     """Size class: multiples of 16 bytes, then powers of two."""
     if size <= LARGE:
@@ -50,7 +50,7 @@ def _bin(size: Int) -> Int:
     return 4096 + bits
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _set_owner(shadow: Shadow, start: Int, size: Int, owner: Int) -> None:
     """Note that the granules of a range belong to a heap object, or to none."""
     end = start + max(1, size)
@@ -80,7 +80,7 @@ def _set_owner(shadow: Shadow, start: Int, size: Int, owner: Int) -> None:
         address = stop
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def allocate(shadow: Shadow, address: Int, size: Int) -> None:
     """A fresh heap object: its bytes have no writer. A null address (out of memory) changes nothing."""
     if address == 0:
@@ -104,7 +104,7 @@ def allocate(shadow: Shadow, address: Int, size: Int) -> None:
     write(shadow, address, size, np.int64(0))
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def release(shadow: Shadow, address: Int) -> None:
     """The heap object at `address` is gone; its bytes have no writer. What was never allocated is left alone."""
     owner = owner_of(shadow, address)
@@ -119,7 +119,7 @@ def release(shadow: Shadow, address: Int) -> None:
     shadow.bins[kind] = owner
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def stack_slot(shadow: Shadow, address: Int, size: Int) -> None:
     """A stack slot begins its life: its bytes have no writer."""
     counts = shadow.counts
@@ -130,7 +130,7 @@ def stack_slot(shadow: Shadow, address: Int, size: Int) -> None:
     write(shadow, address, size, np.int64(0))
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def global_variable(shadow: Shadow, address: Int, size: Int) -> None:
     """A global variable, told at the start; kept sorted by address."""
     if shadow.counts[sh.FIRST_GLOBAL] == 0:
@@ -149,7 +149,7 @@ def global_variable(shadow: Shadow, address: Int, size: Int) -> None:
             shadow.pages[row + sh.PLACE] = sh.GLOBAL_PLACE + (page << sh.PAGE_BITS) - shadow.counts[sh.FIRST_GLOBAL]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def global_of(shadow: Shadow, address: Int) -> Int:
     """Number of the global variable that holds the byte, −1 when there is none. O(log globals)."""
     low, high = 0, shadow.counts[sh.N_GLOBALS]

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from tracecut.ir.dependence_graph import CONTROL, KINDS
 from tracecut.support.arrays import Bytes, Ints, Longs
 from tracecut.support.plain_kernels import fitting
 
+from .number_kernels import inner_kernel, outer_kernel
 from .record_steps import Int
 from .shadow_memory import Writers
 
@@ -82,7 +82,7 @@ class Sums:
         return GraphTotals(self.nodes, self.edges, kinds, int(self.rows[-2]), int(self.rows[-1]))
 
 
-@njit(cache=True, nogil=True)
+@outer_kernel
 def _add(weight: Ints, kind: Bytes, time: Ints, rows: Longs) -> None:
     for edge in range(kind.size):
         rows[kind[edge]] += 1
@@ -91,13 +91,13 @@ def _add(weight: Ints, kind: Bytes, time: Ints, rows: Longs) -> None:
         rows[-1] += time[vertex]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def since(vertex: Int, origin: Int | None) -> Int:
     """Place of a vertex in arrays that begin with `origin`."""
     return vertex if origin is None else vertex - origin
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def note_access(out: Output, at: Int, place: Int, access: Int) -> None:
     """Note the first access of a vertex (`at`: its place in the arrays) where addresses are kept, and all its kinds."""
     if out.access.size:
@@ -106,7 +106,7 @@ def note_access(out: Output, at: Int, place: Int, access: Int) -> None:
         out.access[at] |= np.uint8(access)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def add_edge(
     src: Writers, dst: Writers, weight: Ints, kind: Bytes, at: Int, source: Int, target: Int, cycles: Int, name: Int
 ) -> Int:
@@ -119,7 +119,7 @@ def add_edge(
     return at + 1
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def label(out: Edges, begin: Int, end: Int, vertex: Int, cycles: Int, name: Int) -> None:
     """Give edges whose sources stand there already their target, weight and kind."""
     _, dst, weight, kind = out

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from numba import njit
 from tracecut.support.arrays import Ints, Longs
 
+from .number_kernels import inner_kernel, outer_kernel
 from .record_steps import Int
 
 PAGE_BITS = 12
@@ -108,14 +109,14 @@ def slot_of(keys: Longs, key: Int) -> np.uint64:
     return slot
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def find(shadow: Shadow, page: Int) -> Int:
     """First entry of the page's row in `pages`, −1 when it was never touched."""
     slot = slot_of(shadow.keys, page)
     return shadow.values[slot] if shadow.keys[slot] == page else np.int64(NONE)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def ensure(shadow: Shadow, page: Int) -> Int:
     """First entry of the page's row, made when it is missing."""
     slot = slot_of(shadow.keys, page)
@@ -132,7 +133,7 @@ def ensure(shadow: Shadow, page: Int) -> Int:
     return row
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def writers_of(shadow: Shadow, row: Int) -> Int:
     """First entry of the page's writers, made when they are missing."""
     table = shadow.pages[row + WRITERS]
@@ -143,7 +144,7 @@ def writers_of(shadow: Shadow, row: Int) -> Int:
     return table
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _singles_of(shadow: Shadow, row: Int) -> Int:
     table = shadow.pages[row + SINGLES]
     if table < 0:
@@ -153,7 +154,7 @@ def _singles_of(shadow: Shadow, row: Int) -> Int:
     return table
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def write(shadow: Shadow, address: Int, length: Int, mark: Int) -> None:
     """Make `mark` (vertex + 1, or 0 for no value, which nobody has read) the last writer of a byte range."""
     end = address + length
@@ -183,7 +184,7 @@ def write(shadow: Shadow, address: Int, length: Int, mark: Int) -> None:
             address = stop
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _write_part(shadow: Shadow, row: Int, table: Int, offset: Int, length: Int, mark: Int) -> None:
     """Write some bytes of one word."""
     word = table + (offset >> 2)
@@ -202,7 +203,7 @@ def _write_part(shadow: Shadow, row: Int, table: Int, offset: Int, length: Int, 
     shadow.writers[word] = mark if same else MIXED
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def unread(shadow: Shadow, row: Int, offset: Int, length: Int) -> None:
     """Nobody has read these bytes of a page, which has a table of readers."""
     table, end = shadow.pages[row + READERS], offset + length
@@ -218,7 +219,7 @@ def unread(shadow: Shadow, row: Int, offset: Int, length: Int) -> None:
         offset = upto
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def split_readers(shadow: Shadow, row: Int, word: Int, offset: Int) -> Int:
     """First of the four entries of a word whose bytes have readers of their own; made when it is missing."""
     table = shadow.pages[row + READER_SINGLES]
@@ -234,7 +235,7 @@ def split_readers(shadow: Shadow, row: Int, word: Int, offset: Int) -> Int:
     return singles
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def collect(shadow: Shadow, address: Int, length: Int, found: Writers, start: Int, at: Int) -> Int:
     """Append the writers of a byte range to `found[at:]`; equal neighbours (from `start` on) once. The new end."""
     end = address + length
@@ -263,21 +264,24 @@ def collect(shadow: Shadow, address: Int, length: Int, found: Writers, start: In
     return at
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def distinct(found: Writers, start: Int, end: Int) -> Int:
     """Sort `found[start:end]` and drop doubles; the new end."""
     if end - start < 2:
         return end
-    if end - start > 16:
-        found[start:end].sort()
-    else:
-        for i in range(start + 1, end):
+    # Shell's sort: it is compiled in a tenth of the time of NumPy's, and fast where most stands in order already.
+    gap: Int = np.int64(1)
+    while gap < (end - start) // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(start + gap, end):
             value = found[i]
             j = i
-            while j > start and found[j - 1] > value:
-                found[j] = found[j - 1]
-                j -= 1
+            while j >= start + gap and found[j - gap] > value:
+                found[j] = found[j - gap]
+                j -= gap
             found[j] = value
+        gap //= 3
     at = start + 1
     for i in range(start + 1, end):
         if found[i] != found[at - 1]:
@@ -286,7 +290,7 @@ def distinct(found: Writers, start: Int, end: Int) -> Int:
     return at
 
 
-@njit(cache=True, nogil=True)
+@outer_kernel
 def rehash(keys: Longs, values: Longs, new_keys: Longs, new_values: Longs) -> None:
     """Fill a larger hash table."""
     for old in range(keys.size):

@@ -14,6 +14,7 @@ from tracecut.support.arrays import Ints, Longs
 from tracecut.tracer.depgraph.state import shadow_memory as sh
 from tracecut.tracer.depgraph.state.access_steps import WalkState, accessed_range, range_count
 from tracecut.tracer.depgraph.state.call_frames import EXTRA_EDGES, EXTRA_READS
+from tracecut.tracer.depgraph.state.number_kernels import inner_kernel
 from tracecut.tracer.depgraph.state.output import Edges, label
 from tracecut.tracer.depgraph.state.record_steps import NOTED, PASSED_READ, WAS_READ, WAS_WRITTEN, Int
 from tracecut.tracer.trace.events.event_words import Words
@@ -27,7 +28,7 @@ MOST_VERTICES = 1 << 32  # that entries can name
 NOTE, ROOM, OVERWRITTEN, OVERREAD, CLEAR = range(5)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def hazards(
     words: Words,
     payload: Int,
@@ -59,7 +60,7 @@ def hazards(
     return edges
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def room(words: Words, payload: Int, steps: Ints, step: Int, walk: WalkState, src: sh.Writers) -> None:
     """Add what a NOTED or an OVERWRITES step may need to EXTRA_READS and EXTRA_EDGES."""
     state = walk.state
@@ -71,7 +72,7 @@ def room(words: Words, payload: Int, steps: Ints, step: Int, walk: WalkState, sr
         state[EXTRA_EDGES] += size + state[EXTRA_READS]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _visit(
     what: Int,
     words: Words,
@@ -94,7 +95,7 @@ def _visit(
     return at
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _range(
     what: Int,
     reads: bool,
@@ -130,7 +131,7 @@ def _range(
     return at
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _note(shadow: sh.Shadow, address: Int, length: Int, vertex: Int) -> None:
     """The vertex reads a range of bytes."""
     end = address + length
@@ -162,7 +163,7 @@ def _note(shadow: sh.Shadow, address: Int, length: Int, vertex: Int) -> None:
             address = upto
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _heads_of(shadow: sh.Shadow, row: Int, address: Int, upto: Int) -> tuple[Int, Int]:
     """First and end in `heads` of the readers of a word, or, where they differ, of its bytes up to `upto`."""
     offset = address & (sh.PAGE - 1)
@@ -173,7 +174,7 @@ def _heads_of(shadow: sh.Shadow, row: Int, address: Int, upto: Int) -> tuple[Int
     return first, first + upto - address
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _entries(shadow: sh.Shadow, address: Int, length: Int, whole: bool) -> Int:
     """Number of lists that a byte range has, one for neighbours that share it; `whole`: the sum of their lengths."""
     count = np.int64(1)
@@ -202,7 +203,7 @@ def _entries(shadow: sh.Shadow, address: Int, length: Int, whole: bool) -> Int:
     return count
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _readers(shadow: sh.Shadow, address: Int, length: Int, found: sh.Writers, start: Int, at: Int, vertex: Int) -> Int:
     """Append the readers of a byte range other than `vertex`; the new end."""
     end = address + length

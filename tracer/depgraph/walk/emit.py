@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from tracecut.support.arrays import Bytes, Ints
+from tracecut.tracer.depgraph.state.number_kernels import inner_kernel, outer_kernel
 from tracecut.tracer.depgraph.state.output import Output
 from tracecut.tracer.depgraph.state.record_steps import Int
 
@@ -59,7 +59,7 @@ def forms_of(templates: Templates) -> Forms:
     return Forms(masks, older, edges, holes, loads, source, target, kind, hole, filled, load, paid)
 
 
-@njit(cache=True, nogil=True)
+@outer_kernel
 def emit(order: Order, templates: Templates, forms: Forms, firsts: Ints, upwards: Ints, out: Output) -> None:
     """Write all stretches of an order; nothing outside of them is touched.
 
@@ -130,7 +130,7 @@ def emit(order: Order, templates: Templates, forms: Forms, firsts: Ints, upwards
             from_cost += paying
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _make(templates: Templates, forms: Forms, segment: Int, form: Int, mask: Int) -> None:
     """Leave out of a segment's template the edges of the sources that a mask names."""
     first, end = np.int64(templates.edge[segment]), np.int64(templates.edge[segment + np.uint64(1)])
@@ -155,7 +155,7 @@ def _make(templates: Templates, forms: Forms, segment: Int, form: Int, mask: Int
     forms.masks[form], forms.edges[form], forms.holes[form], forms.loads[form] = mask, edges, holes, loads
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _one_by_one(
     order: Order,
     templates: Templates,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from tracecut.ir.dependence_graph import CONTROL, MEMORY, READ, REGISTER, WRITE
 from tracecut.ir.machine.cache_simulator import LATENCY, LINE_BITS, MASK, WAYS, access
 from tracecut.support.arrays import Bytes, Longs
@@ -12,6 +11,7 @@ from tracecut.tracer.depgraph.state import record_steps as op
 from tracecut.tracer.depgraph.state import shadow_memory as sh
 from tracecut.tracer.depgraph.state.access_steps import WalkState, change, cost, range_count, range_of, read_many
 from tracecut.tracer.depgraph.state.call_frames import enter, leave, returned, take_mark, variadic
+from tracecut.tracer.depgraph.state.number_kernels import outer_kernel
 from tracecut.tracer.depgraph.state.object_places import place_of
 from tracecut.tracer.depgraph.state.output import Output, add_edge, label, note_access, since
 from tracecut.tracer.depgraph.state.record_steps import Int, Tables, long
@@ -26,7 +26,7 @@ BAD_SEGMENT, CUT, SIMPLE = 3, 4, 5  # what `follow_records` stops for, beside DO
 MOST = 2**31 - 1
 
 
-@njit(cache=True, nogil=True)
+@outer_kernel
 def follow_records(
     words: Words,
     tables: Tables,

@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from tracecut.ir.machine.cache_simulator import LATENCY, LINE_BITS, MASK, WAYS, access
 from tracecut.support.arrays import Ints, Longs
 from tracecut.tracer.depgraph.state import call_frames as fr
 from tracecut.tracer.depgraph.state import shadow_memory as sh
 from tracecut.tracer.depgraph.state.access_steps import WalkState, cost
 from tracecut.tracer.depgraph.state.call_frames import enter, returned
+from tracecut.tracer.depgraph.state.number_kernels import inner_kernel, outer_kernel
 from tracecut.tracer.depgraph.state.object_places import place_of
 from tracecut.tracer.depgraph.state.output import Output
 from tracecut.tracer.depgraph.state.record_steps import CALL, Int, Tables, long
@@ -70,7 +70,7 @@ def order_of(templates: Templates) -> Order:
     return Order(records, masks, sources, paid, several, stretches, np.zeros(ORDERED, np.int64))
 
 
-@njit(cache=True, nogil=True)
+@outer_kernel
 def follow(
     words: Words,
     tables: Tables,
@@ -94,7 +94,7 @@ def follow(
             return found
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _several(shadow: Shadow, address: Int, length: Int, several: Ints, at: Int) -> Int:
     """Append the number of writers of a byte range and the writers to `several`; the new end."""
     end = distinct(several, at + 1, collect(shadow, address, length, several, at + 1, at + 1))
@@ -102,7 +102,7 @@ def _several(shadow: Shadow, address: Int, length: Int, several: Ints, at: Int) 
     return end
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _resolve(
     words: Words, tables: Tables, templates: Templates, order: Order, walk: WalkState, limits: Longs, timed: bool
 ) -> Int:
