@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import faulthandler
 import json
 import os
@@ -16,6 +17,8 @@ from typing import Any
 from ..waiting import HUNG
 
 SECONDS = HUNG
+AtExit = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_void_p)
+_kept: list[Any] = []
 
 
 class ChildFailed(AssertionError):
@@ -71,3 +74,19 @@ def _drain(reader: int, seconds: float) -> bytes:
         if not part:
             return b"".join(parts)
         parts.append(part)
+
+
+def end_with_the_program() -> None:
+    """In a forked child that becomes a program: when it exits, the libraries of the tests do not clean up.
+
+    What the program and its host have to do at exit is done before. LLVM would delete whatever was parsed and compiled
+    since the tests began, in memory that the child shares with them and would get copies of: one or two seconds a run.
+    """
+    libc = ctypes.CDLL(None)
+
+    def end(status: int, _: object) -> None:
+        libc.fflush(None)
+        os._exit(status)
+
+    _kept.append(AtExit(end))
+    libc.on_exit(_kept[-1], None)

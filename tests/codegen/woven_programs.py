@@ -28,7 +28,7 @@ from tracecut.support.process.program_identity import become
 
 from tracecut.pipeline.stages.weave import weave_program
 
-from .children import SECONDS, ChildFailed
+from .children import SECONDS, ChildFailed, end_with_the_program
 from .harness import Inspected, Program
 
 
@@ -99,6 +99,7 @@ def run_woven(
     if pid == 0:
         try:
             faulthandler.disable()
+            end_with_the_program()
             for number, path, flags in (
                 (0, stdin or Path(os.devnull), os.O_RDONLY),
                 (1, out, os.O_WRONLY | os.O_CREAT),

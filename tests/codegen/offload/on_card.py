@@ -25,7 +25,7 @@ from tracecut.support.process.program_identity import become
 
 from tracecut.pipeline.stages.weave import weave_program
 
-from ..children import SECONDS, ChildFailed
+from ..children import SECONDS, ChildFailed, end_with_the_program
 from ..harness import KEY, Inspected, Program
 from ..kernels.running import source_of
 from ..woven_programs import Ran
@@ -93,6 +93,7 @@ def run_on_card(
     if pid == 0:
         try:
             faulthandler.disable()
+            end_with_the_program()
             for number, path, flags in (
                 (0, Path(os.devnull), os.O_RDONLY),
                 (1, out, os.O_WRONLY | os.O_CREAT),
