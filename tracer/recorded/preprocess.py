@@ -30,17 +30,22 @@ def preprocessed(source: str, language: str, words: Sequence[str], folder: Path)
     if language not in ("c", "c++"):
         return unit(why=f"it is compiled as {language}, which tracecut does not read")
     try:
-        _, flags = parse_flags(["-x", language, source, *recorded_words(words)])
+        command = command_for(source, language, words)
         with private_folder("tracecut-unit-") as own:
             limits = Limits(seconds=SECONDS, output_bytes=MOST_BYTES)
-            command = preprocessor(source, flags)
             done = run(command, folder=own, name="unit", env=environment(), cwd=folder, limits=limits)
-            said, text = done.stderr.read_text(errors="replace"), done.stdout.read_text(errors="surrogateescape")
+            said = done.stderr.read_text(errors="replace")
+            text = done.stdout.read_bytes().decode("utf-8", "surrogateescape")
     except TracecutError as error:
         return unit(why=error.message)
     if done.returncode or done.output_capped:
         return unit(why=first_lines(said) or f"the preprocessor {describe(done)}")
     return unit(text=_MARK.sub(lambda mark: f"{mark[1]}{_escaped(folder)}/{mark[2]}", text))
+
+
+def command_for(source: str, language: str, words: Sequence[str]) -> list[str]:
+    """What prints a source behind the preprocessor. `words`: options of its line. Raises as `parse_flags`."""
+    return preprocessor(source, parse_flags(["-x", language, source, *recorded_words(words)])[1])
 
 
 def _escaped(folder: Path) -> str:

@@ -26,6 +26,6 @@ def unpack(program: Program, folder: Path) -> list[tuple[Path, Flags]]:
         own = folder / f"unit{number}"
         own.mkdir(parents=True, exist_ok=True)
         path = own / Path(unit.source).with_suffix(".ii" if unit.language == "c++" else ".i").name
-        path.write_text(unit.text, errors="surrogateescape")
+        path.write_bytes(unit.text.encode("utf-8", "surrogateescape"))
         found.append((path, unit_flags(unit)))
     return found

@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 SECTION = ".tracecut"
-_MAGIC = b"tracecut record 1\n"
-_SIZES = struct.Struct("<QI")  # compressed bytes, and their checksum
+_MAGIC = b"tracecut record 2\n"
+_SIZE = struct.Struct("<Q")  # compressed bytes; they have a checksum of their own
 
 
 @dataclass(frozen=True)
@@ -45,11 +45,17 @@ class LinkLine:
 
 
 def encode(record: Unit | LinkLine) -> bytes:
-    """The bytes of a record; those of several may stand behind each other."""
-    kind = type(record).__name__
-    text = json.dumps({"kind": kind, **asdict(record)})
-    packed = zlib.compress(text.encode("utf-8", "surrogatepass"), 6)
-    return _MAGIC + _SIZES.pack(len(packed), zlib.crc32(packed)) + packed
+    """The bytes of a record; those of several may stand behind each other. `record.h` makes the same."""
+    text = record.text if isinstance(record, Unit) else ""
+    packed = zlib.compress(f"{fields_of(record)}\n{text}".encode("utf-8", "surrogateescape"), 6)
+    return _MAGIC + _SIZE.pack(len(packed)) + packed
+
+
+def fields_of(record: Unit | LinkLine) -> str:
+    """One line of JSON with all but the text of a unit, which stands behind it as it is."""
+    fields = {"kind": type(record).__name__, **asdict(record)}
+    fields.pop("text", None)
+    return json.dumps(fields)
 
 
 def decode(data: bytes) -> list[Unit | LinkLine]:
@@ -57,14 +63,18 @@ def decode(data: bytes) -> list[Unit | LinkLine]:
     found: list[Unit | LinkLine] = []
     at = 0
     while (at := _next(data, at)) < len(data):
-        begin = at + len(_MAGIC) + _SIZES.size
+        begin = at + len(_MAGIC) + _SIZE.size
         if data[at : at + len(_MAGIC)] != _MAGIC or begin > len(data):
             raise ValueError("no record of this version")
-        size, checksum = _SIZES.unpack_from(data, at + len(_MAGIC))
+        (size,) = _SIZE.unpack_from(data, at + len(_MAGIC))
         packed = data[begin : begin + size]
-        if len(packed) != size or zlib.crc32(packed) != checksum:
+        if len(packed) != size:
             raise ValueError("a damaged record")
-        found.append(_made(json.loads(zlib.decompress(packed).decode("utf-8", "surrogatepass"))))
+        try:
+            fields, _, text = zlib.decompress(packed).partition(b"\n")
+        except zlib.error as error:
+            raise ValueError(f"a damaged record: {error}") from None
+        found.append(_made(json.loads(fields), text.decode("utf-8", "surrogateescape")))
         at = begin + size
     return found
 
@@ -75,13 +85,13 @@ def _next(data: bytes, at: int) -> int:
     return at
 
 
-def _made(fields: dict[str, Any]) -> Unit | LinkLine:
+def _made(fields: dict[str, Any], text: str) -> Unit | LinkLine:
     kind = fields.pop("kind", None)
     made = {"Unit": Unit, "LinkLine": LinkLine}.get(kind)
     words: Sequence[str] = fields.get("words", ())
     if made is None:
         raise ValueError(f"a record of unknown kind {kind!r}")
     try:
-        return made(**{**fields, "words": tuple(words)})
+        return made(**{**fields, "words": tuple(words), **({"text": text} if made is Unit else {})})
     except TypeError as error:
         raise ValueError(f"a record with other fields: {error}") from None

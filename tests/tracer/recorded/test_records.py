@@ -26,7 +26,7 @@ def test_file_names_of_any_bytes() -> None:
 
 def test_damage_is_seen() -> None:
     data = encode(LinkLine("/folder", ("-lm",)))
-    for bad in (data[:-1], data[:20], b"x" + data, data[:-3] + b"abc", data.replace(b"record 1", b"record 2")):
+    for bad in (data[:-1], data[:20], b"x" + data, data[:-3] + b"abc", data.replace(b"record 2", b"record 1")):
         with pytest.raises(ValueError, match="record"):
             decode(bad)
 

@@ -226,7 +226,7 @@ def test_programs_that_say_nothing_are_refused(project: Path) -> None:
     with pytest.raises(SourceError, match="one program was expected"):
         command_line(["prog", "plain"])
     data = Path("prog").read_bytes()
-    at = data.index(b"tracecut record 1\n") + 40
+    at = data.index(b"tracecut record 2\n") + 40
     Path("prog").write_bytes(data[:at] + bytes(20) + data[at + 20 :])
     with pytest.raises(SourceError, match="its record cannot be read: a damaged record"):
         command_line(["prog"])
