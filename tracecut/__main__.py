@@ -16,6 +16,12 @@ def main(argv: "Sequence[str] | None" = None) -> "NoReturn":
     """See `tracecut.cli.main`."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+    import sys
+
+    if argv is None and sys.argv[1:2] == ["compile-recorded"]:
+        from tracecut.cli.compiler import run_compiler
+
+        run_compiler(sys.argv[2:])
     from tracecut.cli.main import main
 
     main(argv)

@@ -54,7 +54,9 @@ def _run(command: list[str], folder: Path) -> str:
 def test_the_wheel_holds_what_the_folders_hold(built: Path) -> None:
     (wheel,) = built.glob("*.whl")
     names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
-    assert names == expected()
+    scripts = {name.rsplit("/", 1)[1] for name in names if ".data/scripts/" in name}
+    assert scripts == {"tracecut-cc", "tracecut-c++"}
+    assert {name for name in names if ".data/scripts/" not in name} == expected()
     assert "tracecut/py.typed" in names
 
 

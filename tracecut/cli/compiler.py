@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 
-def cc() -> None:
-    """Entry point of `tracecut-cc`."""
+def run_compiler(words: Sequence[str]) -> None:
+    """What the commands and their launcher leave to Python: FOLDER cc|c++ new|again WORD….
+
+    `FOLDER`: where the commands are. `again`: the compiler has done its part, and the line is still to be recorded.
+    """
+    from pathlib import Path
+
     from tracecut.tracer.recorded.wrapper import compile_recorded
 
-    sys.exit(compile_recorded(sys.argv[1:], cxx=False))
-
-
-def cxx() -> None:
-    """Entry point of `tracecut-c++`."""
-    from tracecut.tracer.recorded.wrapper import compile_recorded
-
-    sys.exit(compile_recorded(sys.argv[1:], cxx=True))
+    folder, mode, how, *rest = words
+    sys.exit(compile_recorded(rest, cxx=mode == "c++", commands=Path(folder), again=how == "again"))

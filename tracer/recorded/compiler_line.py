@@ -74,6 +74,11 @@ def read_line(arguments: Sequence[str], *, cxx: bool = False) -> Line:
     return Line(action, output, tuple(sources), tuple(objects), tuple(kept))
 
 
+def link_words(line: Line, folder: Path) -> tuple[str, ...]:
+    """What a line that runs in a folder links besides its sources: options, and files by their whole names."""
+    return (*line.words, *(str(folder / each) for each in line.objects))
+
+
 def _language(source: str, spoken: str, cxx: bool) -> str:
     """`c`, `c++`, or another one that is not recorded."""
     if spoken:

@@ -17,28 +17,34 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NoReturn
 
-from .compiler_line import COMPILE, LINK, OTHER, Line, read_line
+from .compiler_line import COMPILE, LINK, OTHER, link_words, read_line
 from .elf_sections import is_elf, with_section
 from .preprocess import preprocessed
 from .records import SECTION, LinkLine, Unit, encode
+from .templates import keep
 
 REAL = {False: "TRACECUT_REAL_CC", True: "TRACECUT_REAL_CXX"}
 _NAMES = {False: ("cc", "gcc", "clang"), True: ("c++", "g++", "clang++")}
 _OURS = "tracecut-"
 
 
-def compile_recorded(words: Sequence[str], *, cxx: bool) -> int:
+def compile_recorded(words: Sequence[str], *, cxx: bool, commands: Path | None = None, again: bool = False) -> int:
     """Do what the line says, and record it. Returns the compiler's status; a line that leaves nothing to record becomes
-    the compiler."""
+    the compiler.
+
+    `commands`: the folder of the wrappers, whose launcher does such lines from now on. `again`: the compiler has run.
+    """
     real = _real_compiler(cxx)
     line = read_line(words, cxx=cxx)
     command = [*real, *words]
+    if commands is not None:
+        keep(words, cxx=cxx, commands=commands, compiler=find_compiler(False) or ())
     if line.action == OTHER:
         _become(command)
     folder = Path.cwd()
     with ThreadPoolExecutor(2) as pool:  # while the compiler works
         made = [pool.submit(preprocessed, *source, line.words, folder) for source in line.sources]
-        status = _run(command)
+        status = 0 if again else _run(command)
         if status:
             pool.shutdown(cancel_futures=True)
             return status
@@ -47,14 +53,9 @@ def compile_recorded(words: Sequence[str], *, cxx: bool) -> int:
         for (source, _), unit in zip(line.sources, units, strict=True):
             _attach(line.target(source), [unit])
     else:
-        more = [LinkLine(str(folder), _absolute(line))] if line.action == LINK else []
+        more = [LinkLine(str(folder), link_words(line, folder))] if line.action == LINK else []
         _attach(Path(line.output or "a.out"), [*units, *more])
     return 0
-
-
-def _absolute(line: Line) -> tuple[str, ...]:
-    """What is linked besides the sources: options, and files by their whole names."""
-    return (*line.words, *(str(Path(each).absolute()) for each in line.objects))
 
 
 def find_compiler(cxx: bool) -> list[str] | None:
@@ -96,7 +97,7 @@ def _run(command: Sequence[str]) -> int:
 
 def _attach(path: Path, records: Sequence[Unit | LinkLine]) -> None:
     """Add records to what the compiler made. What is no file, or no ELF file, stays as it is."""
-    if path.is_symlink() or not path.is_file():
+    if not records or path.is_symlink() or not path.is_file():
         return
     try:
         data = path.read_bytes()

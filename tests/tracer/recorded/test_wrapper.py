@@ -238,11 +238,10 @@ def test_link_time_optimisation_takes_what_the_line_names(project: Path) -> None
     assert sorted(unit.source for unit in read_program(Path("prog")).units) == ["main.c", "total.c"]
 
 
-def test_a_program_is_optimized_by_its_name(project: Path) -> None:
+def test_a_program_is_optimized_by_its_name(project: Path, commands: Path) -> None:
     """Built by make, run with its own arguments; there is no loop in it that could gain."""
     Path("Makefile").write_text("CFLAGS = -O2 -DWEIGHT=0.25\nprog: main.o total.o\n\t$(CC) -o $@ main.o total.o -lm\n")
-    folder = Path(sys.executable).parent
-    subprocess.run(["make", f"CC={folder / 'tracecut-cc'}"], check=True, env={**os.environ, "MAKEFLAGS": ""})
+    subprocess.run(["make", f"CC={commands / 'tracecut-cc'}"], check=True, env={**os.environ, "MAKEFLAGS": ""})
     shutil.rmtree(project / "gone", ignore_errors=True)
     for name in ("main.c", "total.c", "total.h"):
         os.unlink(name)

@@ -1,0 +1,21 @@
+"""The compiler wrappers as commands."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from tracecut.tracer.recorded import templates
+
+
+@pytest.fixture(scope="module")
+def commands(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the commands as an installation has them."""
+    folder = tmp_path_factory.mktemp("bin")
+    for name in ("tracecut-cc", "tracecut-c++"):
+        shutil.copy(Path(templates.__file__).parent / name, folder / name)
+    (folder / "tracecut").write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m tracecut "$@"\n')
+    (folder / "tracecut").chmod(0o755)
+    return folder
