@@ -38,7 +38,7 @@ def read_program(path: Path, refused: Mapping[Unit, str] | None = None) -> Progr
     if link is None:
         raise SourceError(f"{path}: a program that does not say what it was made of", hint=HINT)
     flags = parse_flags(link.words)[1]
-    inside = {word: _marked(units_of(Path(word)), known) for word in flags.objects}
+    inside = {word: [] if _is_shared(word) else _marked(units_of(Path(word)), known) for word in flags.objects}
     if not units:  # an optimising linker keeps no sections: all that the line names is in it
         units = [unit for found in inside.values() for unit in found]
     if not units:
@@ -56,6 +56,11 @@ def read_program(path: Path, refused: Mapping[Unit, str] | None = None) -> Progr
     made = replace(flags, objects=plain, library_folders=folders, libraries=libraries, remarks=said)
     assembly = any(Path(word).suffix == ".S" for word in plain)
     return Program(tuple(kept), common_flags(kept, made, _of_preprocessor(flags, link) if assembly else ()))
+
+
+def _is_shared(word: str) -> bool:
+    """Whether a file is a shared library by its name: it stays one, though its sources may be known."""
+    return word.endswith(".so") or ".so." in Path(word).name
 
 
 def _of_preprocessor(flags: Flags, link: LinkLine) -> list[str]:
