@@ -115,6 +115,7 @@ def _link(objects: Sequence[bytes], flags: Flags, target: Path, options: list[st
             paths.append(str(path))
         out = folder / "linked"
         libraries = [str(find_library(library, flags)) for library in flags.libraries if library not in ("c", "m")]
+        options = [*options, *_run_path([*flags.objects, *libraries], flags)]
         command = [*linker(), *options, "-z", "noexecstack", "--eh-frame-hdr", "-o", str(out), *paths, *flags.objects]
         system = [str(_mapped("libm")), str(_mapped("libc")), str(_mapped("ld-linux"))]
         done = run_tool([*command, *libraries, *system])
@@ -132,6 +133,17 @@ def _link(objects: Sequence[bytes], flags: Flags, target: Path, options: list[st
         write_atomic(target, lambda file: _write(file, data), sync=False)
         target.chmod(0o755)
     return target
+
+
+def _run_path(files: Sequence[str], flags: Flags) -> list[str]:
+    """Options that let a program find the shared libraries that the user's line names; `$LD_LIBRARY_PATH` comes first."""
+    named = {
+        *flags.objects,
+        *(str(Path(folder) / Path(file).name) for folder in flags.library_folders for file in files),
+    }
+    shared = [Path(file) for file in files if file in named and ".so" in Path(file).suffixes]
+    folders = dict.fromkeys(str(path.parent.absolute()) for path in shared)
+    return [word for folder in folders for word in ("-rpath", folder)]
 
 
 def find_library(name: str, flags: Flags) -> Path:
