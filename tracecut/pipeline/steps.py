@@ -15,6 +15,7 @@ from tracecut.support.optional_parts import optional
 from tracecut.support.process.runner import Finished
 from tracecut.support.process.workers import run_native, tail_of
 from tracecut.support.version import __version__
+from tracecut.tracer.recorded.elf_sections import dynamic_symbols
 from tracecut.tracer.toolchain.self_inspection import asks_of_itself
 from tracecut.tracer.toolchain.side_effects import changes_files
 
@@ -62,7 +63,7 @@ def capture_memory(artefact: Artefact) -> Artefact:
         settings, analysis = artefact.settings, artefact.program.analysis
         early = early_worker(settings, analysis, artefact.work) if artefact.ahead else None
         captured = trace_program(settings, analysis, program, folder, status=artefact.status, cwd=cwd)
-    alone = asks_of_itself(artefact.program.analysis.module)
+    alone = asks_of_itself(artefact.program.analysis.module, *dynamic_symbols(program.read_bytes()))
     why = captured if isinstance(captured, str) else f"the program is not changed: {alone}" if alone else ""
     if why and early is not None:
         early.stop()

@@ -10,6 +10,7 @@ import struct
 
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
+_SYMBOL = struct.Struct("<IBBHQQ")
 _IDENT = b"\x7fELF\x02\x01"  # 64 bits, little-endian
 _PROGBITS, _NOBITS = 1, 8
 _MANY = 0xFF00  # numbers of sections from here on are stored elsewhere
@@ -30,6 +31,18 @@ def section(data: bytes, name: str) -> bytes:
         if kind not in (0, _NOBITS) and names[key : key + len(wanted)] == wanted
     ]
     return b"".join(found)
+
+
+def dynamic_symbols(data: bytes) -> tuple[list[str], list[str]]:
+    """Names that a program offers to its libraries, and those that it expects of them. Raises as `section`."""
+    names = section(data, ".dynstr")
+    table = section(data, ".dynsym")
+    found: tuple[list[str], list[str]] = ([], [])
+    for name, _, _, place, _, _ in _SYMBOL.iter_unpack(table[: len(table) // _SYMBOL.size * _SYMBOL.size]):
+        text = names[name : names.find(b"\0", name)].decode(errors="replace")
+        if text:
+            found[place == 0].append(text)
+    return found
 
 
 def with_section(data: bytes, name: str, content: bytes) -> bytes:

@@ -136,7 +136,7 @@ def _link(objects: Sequence[bytes], flags: Flags, target: Path, options: list[st
 
 
 def _run_path(files: Sequence[str], flags: Flags) -> list[str]:
-    """Options that let a program find the shared libraries that the user's line names; `$LD_LIBRARY_PATH` comes first."""
+    """Options that let a program find the shared libraries that the line names, behind `$LD_LIBRARY_PATH`."""
     named = {
         *flags.objects,
         *(str(Path(folder) / Path(file).name) for folder in flags.library_folders for file in files),

@@ -53,16 +53,20 @@ PROC = re.compile(
 )
 
 
-def asks_of_itself(module: Module) -> str:
-    """Why a program cannot run inside of another process; "" when it can. O(instructions)."""
-    for name in _plain(module.declarations):
+def asks_of_itself(module: Module, offered: Iterable[str] = (), expected: Iterable[str] = ()) -> str:
+    """Why a program cannot run inside of another process; "" when it can. O(instructions).
+
+    `offered`, `expected`: names that its machine code gives to its libraries and takes of them, which tell of parts
+    that are linked as they are.
+    """
+    for name in (*_plain(module.declarations), *expected):
         if name in FUNCTIONS:
             return f"it calls {name}, which {FUNCTIONS[name]}"
     for name in _plain(item.name for item in module.globals.values() if not item.defined):
         if name in VARIABLES:
             return f"it uses {name}, which lies elsewhere in the host of a rescheduled program"
     functions = module.functions.values()
-    for name in _plain(item.name for item in functions if not item.header.startswith(_LOCAL)):
+    for name in (*_plain(item.name for item in functions if not item.header.startswith(_LOCAL)), *offered):
         if INTERPOSED.fullmatch(name):
             return f"it defines {name} for the libraries, too, which do not find it in a rescheduled program"
     made = [item for function in functions for _, item in function.instructions() if item.op in ("call", "invoke")]

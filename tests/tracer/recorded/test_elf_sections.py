@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tracecut.tracer.recorded.elf_sections import is_elf, section, with_section
+from tracecut.tracer.recorded.elf_sections import dynamic_symbols, is_elf, section, with_section
 from tracecut.tracer.runtime.link import executable
 from tracecut.tracer.toolchain.flags import Flags
 from tracecut.tracer.toolchain.passes import emit_object
@@ -57,3 +57,10 @@ def test_damaged_files(objects: tuple[bytes, bytes]) -> None:
             with_section(bad, ".kept", b"x")
         with pytest.raises(ValueError, match=r"ELF file|outside of the file"):
             section(bad, ".kept")
+
+
+def test_names_that_programs_share_with_libraries(objects: tuple[bytes, bytes], tmp_path: Path) -> None:
+    made = executable(objects, Flags(), tmp_path / "program").read_bytes()
+    offered, expected = dynamic_symbols(made)
+    assert {"main", "other"} <= set(offered) and "__libc_start_main" in expected and not set(offered) & set(expected)
+    assert dynamic_symbols(objects[0]) == ([], [])

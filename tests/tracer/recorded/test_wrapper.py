@@ -109,6 +109,14 @@ def test_objects_without_sources_are_linked_as_they_are(project: Path) -> None:
     assert read_program(Path("prog")).flags.objects == (str(project / "total.o"),)
 
 
+def test_objects_that_replace_what_allocates_are_seen(project: Path) -> None:
+    """As sources that do: a rescheduled program would call another function."""
+    Path("own.c").write_text("int freed;\nvoid free(void *p) { freed += p != 0; }\n")
+    subprocess.run(["cc", "-fPIC", "-O2", "-c", "own.c"], check=True)
+    result = tracecut.optimize(["main.c", "total.c", "own.o", "-DWEIGHT=1.0"], ["11"])
+    assert not result.improved and "it defines free for the libraries" in str(result.manifest)
+
+
 ASSEMBLY = """#if WAYS != 2
 #error WAYS
 #endif

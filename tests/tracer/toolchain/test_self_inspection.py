@@ -59,3 +59,10 @@ def test_what_is_found(line: str) -> None:
 @pytest.mark.parametrize("line", HARMLESS)
 def test_what_is_harmless(line: str) -> None:
     assert asked(line) == ""
+
+
+def test_machine_code_is_looked_at_by_its_names() -> None:
+    module = parse_module("declare i32 @puts(ptr noundef)\n")
+    assert asks_of_itself(module, ["main", "mallocate"], ["puts", "free"]) == ""
+    assert "it defines _ZdlPv for the libraries" in asks_of_itself(module, ["main", "_ZdlPv"], ["puts"])
+    assert "it calls dlsym" in asks_of_itself(module, ["main"], ["puts", "dlsym"])
