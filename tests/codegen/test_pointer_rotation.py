@@ -28,6 +28,15 @@ def test_the_layout_holds_for_all_sweeps(inspected: Catalogue, mark: str, kind: 
     assert [use.mode for use in uses].count("moved") == moved and item.inspection.plan.kept == {}
 
 
+@pytest.mark.parametrize(("mark", "looks_up"), [("ranged", False), ("ranged_unlike", True)])
+def test_loops_from_begin_to_end_are_counted_in_each_state(inspected: Catalogue, mark: str, looks_up: bool) -> None:
+    """They take the new order where all buffers are as long; where not, they look up where records are."""
+    item = found(inspected, mark)
+    assert item.scope != item.region
+    assert [use.mode for use in item.inspection.plan.uses[item.region]].count("moved") == 2
+    assert bool(item.inspection.plan.lookups) == looks_up
+
+
 @pytest.mark.parametrize("mark", ["turned_in_place", "scattered_records"])
 def test_what_meets_in_some_state_keeps_its_order(inspected: Catalogue, mark: str) -> None:
     item = found(inspected, mark)

@@ -145,8 +145,45 @@ SHAPE lent(void) /* the arrays are members of what the caller of a caller has on
     show("lent", held.y, JOBS);
 }
 
+SHAPE ranged(long n) /* from the begin to the end of whichever buffer it is, as `for (long v : x)` is compiled */
+{
+    int *idx = ints(n, n);
+    long *x = longs(n, 100), *y = longs(n, 100), *x_end = x + n, *y_end = y + n, sum = 0;
+    for (int t = 0; t < 2 * SWEEPS + 1; t++) {
+        for (long i = 0; i < n; i++) // @ranged
+            y[i] = 3 * x[idx[i]] + x[i];
+        for (long *p = y; p != y_end; p++)
+            sum += *p;
+        long *other = x, *other_end = x_end;
+        x = y, x_end = y_end;
+        y = other, y_end = other_end;
+    }
+    show("ranged", x, n);
+    printf("ranged %ld\n", sum);
+    free(idx), free(x), free(y);
+}
+
+SHAPE ranged_unlike(long n) /* they are not as long */
+{
+    int *idx = ints(n, n);
+    long *x = longs(n, 100), *y = longs(n, 100), *x_end = x + n, *y_end = y + n - 7, sum = 0;
+    for (int t = 0; t < 2 * SWEEPS + 1; t++) {
+        for (long i = 0; i < n; i++) // @ranged_unlike
+            y[i] = 3 * x[idx[i]] + x[i];
+        for (long *p = y; p != y_end; p++)
+            sum += *p;
+        long *other = x, *other_end = x_end;
+        x = y, x_end = y_end;
+        y = other, y_end = other_end;
+    }
+    show("ranged_unlike", x, n);
+    printf("ranged_unlike %ld\n", sum);
+    free(idx), free(x), free(y);
+}
+
 int main(void)
 {
+    ranged(JOBS), ranged_unlike(JOBS);
     struct body *body = malloc(sizeof *body);
     *body = (struct body){DATA, JOBS, (int (*)[3])ints(3 * JOBS, DATA), (struct point *)longs(3 * DATA, 9),
                           (struct point *)longs(3 * DATA, 9), floats(DATA, 3)};
