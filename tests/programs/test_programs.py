@@ -34,6 +34,7 @@ EXITS = {  # how many parts run seldom; where that is said by the last word: fur
     "fluxes_bounded": (1, ["0.01", "0.005", "0.0001"]),
     "fluxes_told": (0, ["told"]),
     "gathers_transform": (0, []),
+    "history_steps": (2, []),
     "image_warp": (0, []),
     "jacobi_arrays": (0, []),
     "jacobi_references": (0, []),
@@ -71,6 +72,7 @@ EXITS = {  # how many parts run seldom; where that is said by the last word: fur
     "pagerank_vectors": (0, []),
     "particles_in_cells": (0, []),
     "nodes_ended": (1, ["1", "3", "100"]),
+    "nodes_first": (0, ["1", "3", "100"]),
     "nodes_near": (0, []),
     "objects_pointed": (1, ["1", "2", "7", "100"]),
     "observers": (0, ["shared"]),
@@ -108,7 +110,8 @@ STAYS = {
 
 # Programs that compute with indices, or with other whole numbers that may be some: those are read with old numbers.
 COMPUTES = frozenset(
-    "cell_list fem_assembly links_pairs nodes_near observers rows_allocated rows_counted rows_growing".split()
+    "cell_list fem_assembly links_pairs nodes_first nodes_near observers "
+    "rows_allocated rows_counted rows_growing".split()
 )
 
 

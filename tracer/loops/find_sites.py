@@ -130,6 +130,9 @@ class SiteFinder:
         type = instruction.type if instruction.op == "load" else instruction.operands[0].type
         key = str(instruction.result) if instruction.op == "load" else keys[id(instruction)]
         address = read_at(self.scalars.pool, key, self.scalars.operand(pointer))
+        grown = grown_here(self.view, self.uses.of, self.scalars.root, pointer)
+        if grown:  # wherever it lies, and whenever it runs
+            address, condition = self.scalars.pool.opaque("memory that the loop allocates"), None
         return Site(
             key=key,
             effect=self._effect(instruction, address, keys, block, reduction),
@@ -141,7 +144,7 @@ class SiteFinder:
             reach=condition,
             place=self.lines.nearest(block, instruction) or NOWHERE,
             private=self._birthplace(address),
-            apart=self._is_apart(pointer),
+            apart=grown or self._is_apart(pointer),
             align=aligned_to(instruction),
         )
 
@@ -286,8 +289,6 @@ class SiteFinder:
     def _is_apart(self, pointer: Operand) -> bool:
         """Whether a pointer lies in memory that the root itself makes and nothing else reaches, on every way to it."""
         invariant = self.scalars.is_invariant
-        if grown_here(self.view, self.uses.of, self.scalars.root, pointer):
-            return True
         for source in pointer_sources(self.view, [pointer], invariant):
             made = self.view.definitions.get(source.text)
             if made is None or invariant(source.text):

@@ -28,7 +28,8 @@ _BYTES = ("@llvm.memset.", "@llvm.memcpy.", "@llvm.memmove.", "@llvm.lifetime.",
 def grown_here(view: FunctionView, users: Users, root: Loop, pointer: Operand) -> bool:
     """Whether a pointer leads nowhere, or into memory that a loop has allocated and reaches in no other way.
 
-    O(values that are made of the pointer and of what it is made of).
+    Memory that loops inside of it walk is an array like others, which may have to move. O(values that are made of the
+    pointer and of what it is made of).
     """
     calls, left, seen = [], [pointer], set[str]()
     while left:
@@ -49,11 +50,13 @@ def grown_here(view: FunctionView, users: Users, root: Loop, pointer: Operand) -
                 calls.append(str(item.result))
             else:
                 return False
-    return bool(calls) and _stays(users, root.blocks, calls)
+    beside = {name for name in root.blocks if view.flow.innermost(name) is root}
+    return bool(calls) and _stays(users, root.blocks, beside, calls)
 
 
-def _stays(users: Users, blocks: Collection[str], calls: Sequence[str]) -> bool:
-    """Whether within these blocks no pointer leads to what was allocated but such as lead nowhere else."""
+def _stays(users: Users, blocks: Collection[str], beside: Collection[str], calls: Sequence[str]) -> bool:
+    """Whether within these blocks no pointer leads to what was allocated but such as lead nowhere else, and all use of
+    it is `beside` the loops in there."""
     seen, stack = {*calls}, [*calls]
     merged: list[Operand] = []  # what becomes one pointer with those
     while stack:
@@ -61,6 +64,8 @@ def _stays(users: Users, blocks: Collection[str], calls: Sequence[str]) -> bool:
         for block, item in users(pointer):
             if block not in blocks:
                 continue
+            if block not in beside:
+                return False
             made: list[str] = []
             if item.op in _MADE:
                 made = [str(item.result)]

@@ -42,6 +42,7 @@ REACHED = {
     "others know of it": ("NULL", "seen = list;", ""),
     "it is handed to a function": ("NULL", "", "look(list);"),
     "it becomes an array of the sweeps": ("NULL", "v = list;", ""),
+    "a loop walks it": ("NULL", "", "for (int i = 0; i < count; i++) u[i] += list[i];"),
 }
 
 
