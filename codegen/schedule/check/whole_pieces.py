@@ -25,7 +25,7 @@ def in_whole_pieces(
         return True
     loop = access.site.loop
     found = accesses.addresses(access)
-    if found is None or len(inner) > 1 or inner[0].data[0] != loop or access.form.terms[inner[0]] < 0:
+    if found is None or len(inner) > 1 or access.form.terms[inner[0]] < 0:
         return False
     addresses, runs = (np.broadcast_to(part, accesses.size(loop) or 0) for part in found)
     entered = accesses.evaluation.jobs(loop, region.region)  # ascending: the iterations of an entry follow each other

@@ -175,8 +175,31 @@ SHAPE only_told(void) /* records of nothing but starts and lengths, which are on
     show("only_told", out, DATA);
 }
 
+struct flow { int to; short part[3]; };
+
+SHAPE in_parts(void) /* a loop over the fields of each record of a piece */
+{
+    struct node *p = nodes(5, 0);
+    struct flow *e = calloc((size_t)total_, sizeof *e);
+    for (int k = 0; k < total_; k++)
+        e[k] = (struct flow){(int)(draw() % DATA), {(short)(draw() % 9), (short)(draw() % 5), (short)(draw() % 3)}};
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int v = 0; v < DATA; v++) { // @in_parts
+            long sum = 0;
+            for (int k = 0; k < p[v].count; k++)
+                for (int c = 0; c < 3; c++)
+                    sum += (c + 1) * e[p[v].first + k].part[c] * p[e[p[v].first + k].to].now;
+            p[v].next = sum;
+        }
+        for (int v = 0; v < DATA; v++)
+            p[v].now += p[v].next & 7;
+    }
+    show_nodes("in_parts", p);
+}
+
 int main(void)
 {
+    in_parts();
     only_told();
     in_records();
     in_arrays();
