@@ -71,7 +71,7 @@ MOVED = [
     ("ended", "ended_zero", {"4800": "moved", "tc.rows1+16": "segment", "1600": "moved", "2400": "direct"}),
     ("ended", "ended_halves", {"4800": "moved", "tc.rows0+16": "segment", "1600": "moved"}),
     ("ended", "ended_missing", {"4800": "moved", "tc.rows1+16": "plain", "1600": "moved"}),
-    ("ended", "ended_nothing", {"4800": "moved", "2400": "direct", "tc.rows1+16": "plain", "1600": "moved"}),
+    ("ended", "ended_nothing", {"4800": "moved", "2400": "direct", "tc.rows1+16": "spaced", "1600": "moved"}),
     ("ended", "ended_late", {"2400": "offsets", "4800": "moved", "9280": "segment", "1600": "moved"}),
     ("ended", "ended_twice", {"2400": "offsets", "9780": "segment", "1600": "moved"}),  # two loops over a piece
     (

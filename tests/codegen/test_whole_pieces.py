@@ -19,7 +19,12 @@ from .harness import Inspected
 
 Catalogue = Callable[[str], dict[str, Inspected | str]]
 FIRST = 16  # where a record of the program holds its start
-COPIED = {"in_records": 1, "in_arrays": 2, "in_common": 1, "in_parts": 1}  # loops, and how many arrays are copied in pieces
+COPIED = {
+    "in_records": 1,
+    "in_arrays": 2,
+    "in_common": 1,
+    "in_parts": 1,
+}  # loops, and how many arrays are copied in pieces
 
 
 def loop(inspected: Catalogue, mark: str) -> Inspected:

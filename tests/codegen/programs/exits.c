@@ -62,7 +62,7 @@ SHAPE nested(int outer) /* scopes that follow each other in a loop, entered agai
         }
         printf("%ld %ld\n", x_[7], y_[o % DATA]);
         x_[(o * 31) % DATA] += o;
-        srand((unsigned)o); /* its effects are not known: no scope around it */
+        getuid(); /* its effects are not known: no scope around it */
     }
 }
 

@@ -131,7 +131,7 @@ REFUSED = {
     "atomic_read": Refused("rejected", "a volatile or atomic access", ("@atomic_read",)),
     "ended_by_data": Refused("ordered", "both touch", ("y[m[4 * i + j] & 31] = i", "y[m[4 * i + j] & 31] = i")),
     "talks": Refused("rejected", "a call to printf", ("@talks",)),
-    "unknown": Refused("rejected", "a call to rand, whose effects are not known", ("@unknown",)),
+    "unknown": Refused("rejected", "a call to getuid, whose effects are not known", ("@unknown",)),
     "behind_pointer": Refused("rejected", "whose effects are not known", ("@behind_pointer",)),
     "allocates": Refused("rejected", "a call to malloc", ("@allocates",)),
     "clocked": Refused("rejected", "a call to clock", ("@clocked",)),

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define N 40
 #define SHAPE __attribute__((noinline)) static void
@@ -253,7 +254,7 @@ SHAPE shaky(volatile long *y, const long *x, Index r) { for (long i = 0; i < N; 
 SHAPE atomically(int *y, Index x, Index r) { for (long i = 0; i < N; i++) __atomic_fetch_add(&y[r[i]], x[r[i]], __ATOMIC_RELAXED); } // @atomically
 SHAPE atomic_read(int *y, int *z, Index p) { for (long i = 0; i < N; i++) z[p[i]] = __atomic_load_n(&y[p[i]], __ATOMIC_SEQ_CST); } // @atomic_read
 SHAPE talks(const long *x, Index r) { for (long i = 0; i < N; i++) printf("%ld ", x[r[i]]); } // @talks
-SHAPE unknown(long *y, Index p) { for (long i = 0; i < N; i++) y[p[i]] = rand(); } // @unknown
+SHAPE unknown(long *y, Index p) { for (long i = 0; i < N; i++) y[p[i]] = getuid(); } // @unknown
 SHAPE behind_pointer(long *y, Index p, long (*f)(long)) { for (long i = 0; i < N; i++) y[p[i]] = f(i); } // @behind_pointer
 SHAPE allocates(long **y, Index p) { for (long i = 0; i < N; i++) { y[p[i]] = malloc(8); *y[p[i]] = i; } } // @allocates
 SHAPE clocked(long *y, Index p) { for (long i = 0; i < N; i++) y[p[i]] = clock() < 0; } // @clocked
