@@ -24,7 +24,7 @@ COPIED = {
     "in_arrays": 2,
     "in_common": 1,
     "in_parts": 1,
-}  # loops, and how many arrays are copied in pieces
+}  # loops, and how many copies
 
 
 def loop(inspected: Catalogue, mark: str) -> Inspected:
