@@ -96,7 +96,7 @@ class SiteFinder:
             condition = reach.get(name)
             for instruction in block.instructions:
                 op = instruction.op
-                if op == "load" and self._is_file(instruction.operands[-1]):
+                if op == "load" and self._is_file(instruction):
                     continue
                 if op in ("load", "store") and self._in_stream(instruction.operands[-1]):
                     if op == "store":
@@ -260,10 +260,12 @@ class SiteFinder:
     def _in_stream(self, pointer: Operand) -> bool:
         return self.plain_streams and of_stream(self.view, pointer.text)
 
-    def _is_file(self, pointer: Operand) -> bool:
-        """Whether it is one of the C library's own variables for its standard streams."""
-        found = self.variables.get(pointer.text)
-        return pointer.text in FILES and found is not None and not found.defined
+    def _is_file(self, load: Instruction) -> bool:
+        """Whether one of the C library's own variables for its standard streams is loaded, to be handed to functions."""
+        name = load.operands[-1].text
+        found = self.variables.get(name)
+        handed_on = all(item.op in ("call", "invoke") for _, item in self.uses.of(load.result))
+        return name in FILES and found is not None and not found.defined and handed_on
 
     def _is_constant(self, operand: Operand) -> bool:
         found = self.variables.get(operand.text)

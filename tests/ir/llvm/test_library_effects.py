@@ -60,9 +60,16 @@ def test_what_output_reads_is_not_the_stream(call: str, read: tuple[int, ...]) -
     assert effect.kind == "io" and read_through(made, effect) == read
 
 
-@pytest.mark.parametrize(("variable", "accessed"), [("external global ptr", False), ("global ptr null", True)])
-def test_a_standard_stream_is_none_of_the_programs_data(variable: str, accessed: bool) -> None:
-    """But for a variable of that name that the program has itself."""
+@pytest.mark.parametrize(
+    ("variable", "use", "accessed"),
+    [
+        ("external global ptr", "", False),
+        ("global ptr null", "", True),
+        ("external global ptr", "%in = load i32, ptr %to", True),
+    ],
+)
+def test_a_standard_stream_is_none_of_the_programs_data(variable: str, use: str, accessed: bool) -> None:
+    """But for a variable of that name that the program has itself, and for what a program does with it by itself."""
     text = f"""
 @stderr = {variable}
 define void @f(ptr %x, i64 %n) {{
@@ -72,6 +79,7 @@ loop:
   %k = phi i64 [ 0, %entry ], [ %k.next, %loop ]
   %to = load ptr, ptr @stderr
   %said = call i32 @fputc(i32 65, ptr %to)
+  {use}
   %k.next = add i64 %k, 1
   %more = icmp slt i64 %k.next, %n
   br i1 %more, label %loop, label %end
