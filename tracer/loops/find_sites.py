@@ -261,7 +261,7 @@ class SiteFinder:
         return self.plain_streams and of_stream(self.view, pointer.text)
 
     def _is_file(self, load: Instruction) -> bool:
-        """Whether one of the C library's own variables for its standard streams is loaded, to be handed to functions."""
+        """Whether a variable of the C library for a standard stream is loaded, to be handed to functions."""
         name = load.operands[-1].text
         found = self.variables.get(name)
         handed_on = all(item.op in ("call", "invoke") for _, item in self.uses.of(load.result))
