@@ -14,11 +14,12 @@ from tracecut.ir.llvm import Operand
 from tracecut.ir.llvm.call_effects import effect_of
 from tracecut.ir.llvm.control_flow import ControlFlow, Loop
 from tracecut.ir.llvm.def_use import FunctionView
+from tracecut.ir.llvm.passes.allocated.allocation_uses import Users
 from tracecut.ir.llvm.passes.aside.look_ahead import AHEAD
 from tracecut.ir.llvm.passes.promote_calls import OTHER
 from tracecut.ir.loops.nest import Exit
 
-from .grown_here import Users, grown_here
+from .grown_here import grown_here
 
 ACCESSES = ("load", "store", "atomicrmw", "cmpxchg", "fence")
 SELDOM = 2  # an exit that runs more often than once in so many runs of the region is none

@@ -8,21 +8,19 @@ makes such a pointer is no reason to give up the layout for good (`exits.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 
-from tracecut.ir.llvm import Instruction, Operand
+from tracecut.ir.llvm import Operand
 from tracecut.ir.llvm.control_flow import Loop
 from tracecut.ir.llvm.def_use import FunctionView
-from tracecut.ir.llvm.passes.allocated.allocation_uses import FREE, NEW, only_compared
+from tracecut.ir.llvm.passes.allocated.allocation_uses import FREE, NEW, TOUCHING, Users, only_compared
+from tracecut.ir.llvm.passes.allocated.hold_carried import NOTHING
 from tracecut.ir.llvm.passes.allocated.hold_carried import PLACE as CARRIED
 from tracecut.ir.llvm.passes.allocated.reload_pointers import PLACE as RELOADED
 
 from .phi_sources import pointer_sources
 
-Users = Callable[[str], Sequence[tuple[str, Instruction]]]
-NOWHERE = ("null", "undef", "poison")
 _MADE = ("getelementptr", "phi", "select", "freeze")
-_BYTES = ("@llvm.memset.", "@llvm.memcpy.", "@llvm.memmove.", "@llvm.lifetime.", "@llvm.assume")
 
 
 def grown_here(view: FunctionView, users: Users, root: Loop, pointer: Operand) -> bool:
@@ -34,7 +32,7 @@ def grown_here(view: FunctionView, users: Users, root: Loop, pointer: Operand) -
     calls, left, seen = [], [pointer], set[str]()
     while left:
         for source in pointer_sources(view, [left.pop()], seen.__contains__):
-            if source.text in NOWHERE or source.text in seen:
+            if source.text in NOTHING or source.text in seen:
                 continue
             seen.add(source.text)
             found = view.definitions.get(source.text)
@@ -77,7 +75,7 @@ def _stays(users: Users, blocks: Collection[str], beside: Collection[str], calls
                 made = found
                 merged += [other.operands[0] for _, other in users(item.operands[1].text) if other.op == "store"]
             elif item.op in ("call", "invoke"):
-                if item.word not in FREE and not item.word.startswith(_BYTES):
+                if item.word not in FREE and not item.word.startswith(TOUCHING):
                     return False
             elif item.op == "ptrtoint":
                 if not only_compared(str(item.result), users):
@@ -86,7 +84,7 @@ def _stays(users: Users, blocks: Collection[str], beside: Collection[str], calls
                 return False
             stack += [other for other in made if other not in seen]
             seen.update(made)
-    return all(value.text in seen or value.text in NOWHERE for value in merged)
+    return all(value.text in seen or value.text in NOTHING for value in merged)
 
 
 def _loaded_again(users: Users, place: str) -> list[str] | None:

@@ -38,19 +38,28 @@ static void show_nodes(const char *name, const struct node *p)
     printf("%s %lu\n", name, sum);
 }
 
+static long gathered(const struct node *p, const struct edge *e, int v)
+{
+    long sum = 0;
+    for (int k = 0; k < p[v].count; k++)
+        sum += e[p[v].first + k].weight * p[e[p[v].first + k].to].now;
+    return sum;
+}
+
+static void settle(struct node *p)
+{
+    for (int v = 0; v < DATA; v++)
+        p[v].now += p[v].next & 7;
+}
+
 SHAPE in_records(void)
 {
     struct node *p = nodes(5, 0);
     struct edge *e = edges();
     for (int t = 0; t < SWEEPS; t++) {
-        for (int v = 0; v < DATA; v++) { // @in_records
-            long sum = 0;
-            for (int k = 0; k < p[v].count; k++)
-                sum += e[p[v].first + k].weight * p[e[p[v].first + k].to].now;
-            p[v].next = sum;
-        }
-        for (int v = 0; v < DATA; v++)
-            p[v].now += p[v].next & 7;
+        for (int v = 0; v < DATA; v++) // @in_records
+            p[v].next = gathered(p, e, v);
+        settle(p);
         if (t == 1)
             fprintf(stdout, "half %d\n", t);
     }
@@ -88,14 +97,9 @@ SHAPE in_common(void) /* nodes with the same piece */
         p[v].count = p[v + 1].count;
     }
     for (int t = 0; t < SWEEPS; t++) {
-        for (int v = 0; v < DATA; v++) { // @in_common
-            long sum = 0;
-            for (int k = 0; k < p[v].count; k++)
-                sum += e[p[v].first + k].weight * p[e[p[v].first + k].to].now;
-            p[v].next = sum;
-        }
-        for (int v = 0; v < DATA; v++)
-            p[v].now += p[v].next & 7;
+        for (int v = 0; v < DATA; v++) // @in_common
+            p[v].next = gathered(p, e, v);
+        settle(p);
     }
     show_nodes("in_common", p);
 }
@@ -105,14 +109,9 @@ SHAPE overlapping(void)
     struct node *p = nodes(5, 1);
     struct edge *e = edges();
     for (int t = 0; t < SWEEPS; t++) {
-        for (int v = 0; v < DATA; v++) { // @overlapping
-            long sum = 0;
-            for (int k = 0; k < p[v].count; k++)
-                sum += e[p[v].first + k].weight * p[e[p[v].first + k].to].now;
-            p[v].next = sum;
-        }
-        for (int v = 0; v < DATA; v++)
-            p[v].now += p[v].next & 7;
+        for (int v = 0; v < DATA; v++) // @overlapping
+            p[v].next = gathered(p, e, v);
+        settle(p);
     }
     show_nodes("overlapping", p);
 }
@@ -128,8 +127,7 @@ SHAPE counted(void) /* a start is a number of its own, too */
                 sum += e[p[v].first + k].weight * p[e[p[v].first + k].to].now;
             p[v].next = sum;
         }
-        for (int v = 0; v < DATA; v++)
-            p[v].now += p[v].next & 7;
+        settle(p);
     }
     show_nodes("counted", p);
 }
@@ -140,14 +138,9 @@ SHAPE walked(void) /* a loop beside the region runs over the pieces by the same 
     struct edge *e = edges();
     long all = 0;
     for (int t = 0; t < SWEEPS; t++) {
-        for (int v = 0; v < DATA; v++) { // @walked
-            long sum = 0;
-            for (int k = 0; k < p[v].count; k++)
-                sum += e[p[v].first + k].weight * p[e[p[v].first + k].to].now;
-            p[v].next = sum;
-        }
-        for (int v = 0; v < DATA; v++)
-            p[v].now += p[v].next & 7;
+        for (int v = 0; v < DATA; v++) // @walked
+            p[v].next = gathered(p, e, v);
+        settle(p);
         for (int k = 0; k < p[7].count; k++)
             all += e[p[7].first + k].weight;
     }
@@ -191,8 +184,7 @@ SHAPE in_parts(void) /* a loop over the fields of each record of a piece */
                     sum += (c + 1) * e[p[v].first + k].part[c] * p[e[p[v].first + k].to].now;
             p[v].next = sum;
         }
-        for (int v = 0; v < DATA; v++)
-            p[v].now += p[v].next & 7;
+        settle(p);
     }
     show_nodes("in_parts", p);
 }

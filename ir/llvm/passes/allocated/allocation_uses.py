@@ -17,7 +17,7 @@ CXX_FREE = tuple(f"@{name}" for name in DELETE_OPERATORS)
 FREE = (*CXX_FREE, "@free")
 Users = Callable[[str], Sequence[tuple[str, Instruction]]]  # value → (block, instruction) of all that use it
 _GROUP = re.compile(r"#\d+")
-_TOUCHING = ("@llvm.memset.", "@llvm.memcpy.", "@llvm.memmove.", "@llvm.lifetime.", "@llvm.assume")
+TOUCHING = ("@llvm.memset.", "@llvm.memcpy.", "@llvm.memmove.", "@llvm.lifetime.", "@llvm.assume")
 
 
 def allocates(item: Instruction) -> bool:
@@ -112,7 +112,7 @@ def uses_of(users: Users, loop: Loop, name: str, *, shown: bool = False) -> Use 
                     if pointer not in names or frees.get(block, item) is not item:
                         return None
                     frees[block] = item
-                elif not item.word.startswith(_TOUCHING):
+                elif not item.word.startswith(TOUCHING):
                     return None
             elif item.op == "ptrtoint":
                 if not only_compared(str(item.result), users):
