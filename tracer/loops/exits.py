@@ -15,6 +15,7 @@ from tracecut.ir.llvm.call_effects import effect_of
 from tracecut.ir.llvm.control_flow import ControlFlow, Loop
 from tracecut.ir.llvm.def_use import FunctionView
 from tracecut.ir.llvm.passes.allocated.allocation_uses import Users
+from tracecut.ir.llvm.passes.allocated.changed_ways import CHANGED
 from tracecut.ir.llvm.passes.aside.look_ahead import AHEAD
 from tracecut.ir.llvm.passes.promote_calls import OTHER
 from tracecut.ir.loops.nest import Exit
@@ -97,7 +98,10 @@ def _outermost(flow: ControlFlow, names: Iterable[str]) -> list[str]:
 
 def _does(flow: ControlFlow, root: Loop, head: str, own: Collection[str]) -> str:
     """What an exit does that the analysis would have to look at: it calls, or reaches memory; empty for none."""
-    made = [item for name in dominated(flow, root, head) for item in flow.blocks[name].instructions]
+    inside = dominated(flow, root, head)
+    if any(name.startswith(CHANGED) for name in inside):
+        return "calls"  # it makes what nobody could look at: another number than all before
+    made = [item for name in inside for item in flow.blocks[name].instructions]
     if any(item.op in ("call", "invoke") and (item.word in own or not effect_of(item).movable) for item in made):
         return "calls"
     return "reaches" if any(item.op in ACCESSES for item in made) else ""
@@ -106,13 +110,13 @@ def _does(flow: ControlFlow, root: Loop, head: str, own: Collection[str]) -> str
 def exits_at(view: FunctionView, users: Users, root: Loop, heads: Iterable[str]) -> tuple[Exit, ...]:
     """The exits of a scope that begin at these blocks. One that makes a pointer for what follows it is final, but for
     one into memory that nothing else reaches. So is one that makes a number for it where something is called through a
-    pointer that nobody knows: `size()`.
+    pointer that nobody knows: `size()`, and one that a pass has made for what changes (`changed_ways.py`).
     """
     flow = view.flow
     found = []
     for head in heads:
         inside = dominated(flow, root, head)
-        unknown = any(OTHER in name for name in inside)
+        unknown = any(OTHER in name or name.startswith(CHANGED) for name in inside)
         final = any(
             (unknown or phi.type == "ptr")
             and label in inside

@@ -276,9 +276,18 @@ class ScalarView:
         for phi in self.view.flow.blocks[loop.header].phis:
             sides = incoming(phi, loop)
             if sides is not None and phi.type == "ptr" and self.is_invariant(sides[0].text):
-                first[str(phi.result)], after[str(phi.result)] = sides[0], sides[1].text
+                first[str(phi.result)], after[str(phi.result)] = sides[0], self._taken(sides[1].text)
         turns = rotation(list(first), after, str(made.result))
         return [self.operand(first[name]) for name in turns] if len(turns) > 1 and set(turns) <= set(first) else []
+
+    def _taken(self, name: str) -> str:
+        """What a value is while the layout is in force: of phis behind an exit the one that does not come from there."""
+        while (found := self.view.definitions.get(name)) is not None and found.instruction.op == "phi":
+            texts = {operand.text for operand in self._arms(found.instruction)}
+            if len(texts) != 1 or found.block == self.root.header:
+                break
+            name = texts.pop()
+        return name
 
     def _web(self, made: Instruction) -> list[Expr]:
         """Loop-invariant values that a web of phis and selects permutes (two buffers that swap)."""

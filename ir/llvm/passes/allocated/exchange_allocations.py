@@ -1,0 +1,322 @@
+"""Memory that an iteration of a loop allocates, and a later one frees, is exchanged for what that iteration allocates.
+
+```
+                                            %first = call ptr @malloc(i64 %size)
+loop:                                       loop:
+  %x = phi ptr [ %x0, … ], [ %y, … ]          %x = phi ptr [ %x0, … ], [ %y, … ]
+                                              %spare = phi ptr [ %first, … ], [ %x, … ]
+                                              if (usable size of %spare < %size) {    rarely, or never
+  %y = call ptr @malloc(i64 %size)      →       free(%spare); %new = malloc(%size);
+                                              }
+                                              %y = phi ptr [ %spare, … ], [ %new, … ]
+  …                                           …
+  call void @free(ptr %x)
+                                            exits: free(%spare)
+```
+
+So it is with `x = step(x)`, and with a vector that each step makes and swaps with another. What allocates may give back
+what was freed before, so nothing is asked of what the program does with either, nor of the ways it goes: memory that is
+freed is kept until it is asked for, or the loop is left; where some is kept already, that is freed. Sizes are asked of
+the C library. `%first` is a guess, of the size that the first iteration asks for where that can be computed, null where
+not. Where `new` would throw for want of memory the program ends; what C is told by null it is still told so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tracecut.ir.llvm import Block, Function, Instruction, Module
+from tracecut.ir.llvm.control_flow import ControlFlow, Loop
+from tracecut.ir.llvm.edit import (
+    at_start,
+    before_end,
+    drop_unreached,
+    edit_phis,
+    rename_sources,
+    sources,
+    with_sources,
+)
+from tracecut.ir.llvm.lexer import LOCAL
+
+from ..known_sizes import known_sizes
+from .allocation_states import gives_up
+from .allocation_uses import (
+    CXX,
+    FREE,
+    NEW,
+    allocates,
+    calls_any,
+    returns_twice,
+    size_of,
+    throwing_functions,
+)
+from .changed_ways import part_way
+from .kept_value import KeptValue
+from .steady_sizes import steady_sizes
+
+DECLARED = {
+    "@malloc": "declare noalias ptr @malloc(i64)",
+    "@free": "declare void @free(ptr)",
+    "@malloc_usable_size": "declare i64 @malloc_usable_size(ptr)",
+    "@llvm.trap": "declare void @llvm.trap()",
+    "@llvm.umax.i64": "declare i64 @llvm.umax.i64(i64, i64)",
+    "@llvm.umul.with.overflow.i64": "declare { i64, i1 } @llvm.umul.with.overflow.i64(i64, i64)",
+    "@llvm.memset.p0.i64": "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
+}
+_GUESSED = "add sub mul shl lshr ashr and or xor zext sext trunc ptrtoint getelementptr".split()
+_DEPTH = 12  # values that a size is computed of
+
+
+def exchange_allocations(module: Module) -> Module:
+    """Exchange such memory, in place. O(allocations · instructions of a function)."""
+    own = module.functions
+    if any(name in own for name in (*NEW, *FREE)) or returns_twice(module):
+        return module
+    throwing = throwing_functions(module)
+    count = 0
+    for function in own.values():
+        passing = throwing if function.name in throwing else set[str]()
+        for call in [item for _, item in function.instructions() if allocates(item)]:
+            found = _pair(ControlFlow(function), call, passing)
+            if found is not None:
+                _exchange(found, count)
+                count += 1
+    if count:
+        known = module.declarations
+        module.items += [line for name, line in DECLARED.items() if name not in known]
+    return module
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """An allocation in a loop, and the call that frees, in the same loop, what an earlier iteration allocated there.
+
+    Attributes:
+        home: the block that allocates. freeing: the block that frees. freed: the address.
+        names: what is the address of what is allocated, or null.
+    """
+
+    flow: ControlFlow
+    loop: Loop
+    home: Block
+    call: Instruction
+    freeing: Block
+    free: Instruction
+    names: set[str]
+
+    @property
+    def freed(self) -> str:
+        return self.free.operands[0].text
+
+
+def _pair(flow: ControlFlow, call: Instruction, throwing: set[str]) -> _Pair | None:
+    """`throwing`: functions whose exceptions would pass by what frees the memory behind the loop."""
+    home = next((block for block in flow.function.blocks if call in block.instructions), None)
+    loop = flow.innermost(home.name) if home is not None else None
+    if home is None or loop is None or loop.preheader is None or not loop.children or len(loop.latches) != 1:
+        return None
+    if calls_any(flow, loop, throwing) or not flow.is_reducible:
+        return None
+    names, later = _handed_on(flow, loop, str(call.result))
+    own = (flow.blocks[name] for name in loop.blocks if flow.innermost(name) is loop)
+    for block in own:
+        for item in block.instructions:
+            if item.op == "call" and item.word in FREE and item.operands[0].text in later:
+                return _Pair(flow, loop, home, call, block, item, names)
+    return None
+
+
+def _handed_on(flow: ControlFlow, loop: Loop, name: str) -> tuple[set[str], set[str]]:
+    """What an allocated address is called, there or null, and in later iterations."""
+    names, later = {name}, set[str]()
+    phis = [(block, phi) for block in loop.blocks for phi in flow.blocks[block].phis if phi.type == "ptr"]
+    before = -1
+    while before != len(names) + len(later):
+        before = len(names) + len(later)
+        for block, phi in phis:
+            if block == loop.header:
+                if any(label in loop and value in (*names, *later) for value, label in sources(phi)):
+                    later.add(str(phi.result))
+            elif all(value in (*names, "null") for value, _ in sources(phi)):
+                names.add(str(phi.result))
+    return names, later
+
+
+def _exchange(pair: _Pair, number: int) -> None:
+    flow, loop, call = pair.flow, pair.loop, pair.call
+    function, meta = flow.function, {kind: node for kind, node in call.meta.items() if kind == "dbg"}
+
+    def lines(*texts: str) -> list[Instruction]:
+        return [Instruction(text, dict(meta)) for text in texts]
+
+    freeing = _before_the_test(pair)
+    first = _guess(pair, number)
+    spare = KeptValue(flow, loop, f"%tracecut.spare.{number}", first[0])
+    spare.sets(pair.home.name, pair.home.instructions.index(call), "null")
+    spare.sets(freeing.name, freeing.instructions.index(pair.free), pair.freed)
+    kept = spare.before(pair.home.name, pair.home.instructions.index(call))
+    unused = spare.before(freeing.name, freeing.instructions.index(pair.free))
+    left = {
+        outside: [(spare.behind(name) if name in loop else "null", name) for name in flow.predecessors[outside]]
+        for outside in dict.fromkeys(outside for _, outside in loop.exits)
+        if not gives_up(flow, loop, outside)
+    }
+    spare.place()
+    kept, unused = spare.named(kept), spare.named(unused)
+    assert loop.preheader is not None
+    before_end(flow.blocks[loop.preheader], [Instruction(item.text, dict(meta)) for item in first[1]])
+    for place, (outside, come) in enumerate(left.items()):
+        values = [(spare.named(value), label) for value, label in come]
+        if any(value != "null" for value, _ in values):
+            rest = f"%tracecut.unused.{number}.{place}"
+            at_start(flow.blocks[outside], lines(f"call void @free(ptr {rest})"))
+            texts = ", ".join(f"[ {value}, %{label} ]" for value, label in values)
+            flow.blocks[outside].instructions[:0] = lines(f"{rest} = phi ptr {texts}")
+    _keep(function, freeing, pair.free, unused, number)
+    home = next(block for block in function.blocks if call in block.instructions)
+    _take(function, home, call, kept, number)
+    drop_unreached(function)
+    _hand_on(pair, number)
+
+
+def _hand_on(pair: _Pair, number: int) -> None:
+    """What is handed on with memory is as long as before, and there: where it is not, a layout ends."""
+    function, header = pair.flow.function, pair.loop.header
+    steady = False
+    for phi in function.by_name()[header].phis:
+        if any(value in pair.names for value, _ in sources(phi)):
+            steady |= steady_sizes(function, header, str(phi.result), number)
+    ways = [
+        (label, block.name)
+        for block in function.blocks
+        for phi in block.phis
+        if phi.result in pair.names
+        for value, label in sources(phi)
+        if value == "null"
+    ]
+    for place, (label, to) in enumerate(dict.fromkeys(ways)):
+        part_way(function, label, to, f"{number}.none.{place}")
+    if steady:
+        known_sizes(function)
+
+
+def _before_the_test(pair: _Pair) -> Block:
+    """The block that frees, which is the one in front where that only asks whether there is something to be freed."""
+    flow, block = pair.flow, pair.freeing
+    if len(flow.predecessors[block.name]) != 1 or pair.call in block.instructions:
+        return block
+    test = flow.blocks[flow.predecessors[block.name][0]]
+    asked = test.terminator.operands[0].text if test.terminator.op == "br" and test.terminator.operands else None
+    made = next((item for item in test.instructions if item.result == asked), None)
+    if made is None or made.op != "icmp" or {operand.text for operand in made.operands} != {pair.freed, "null"}:
+        return block
+    if test.terminator.labels[0 if made.word == "ne" else 1] != block.name or flow.innermost(test.name) is not pair.loop:
+        return block
+    block.instructions.remove(pair.free)
+    before_end(test, [pair.free])
+    return test
+
+
+def _guess(pair: _Pair, number: int) -> tuple[str, list[Instruction]]:
+    """What is there in the first iteration, and what allocates it in front of the loop."""
+    flow, loop = pair.flow, pair.loop
+    inside = {str(item.result): (name, item) for name in loop.blocks for item in flow.blocks[name].instructions}
+    names: dict[str, str] = {}
+    found: list[Instruction] = []
+
+    def visit(text: str, depth: int) -> bool:
+        if text not in inside or text in names:
+            return True
+        block, item = inside[text]
+        if item.op == "phi" and block == loop.header:
+            names[text] = next(value for value, label in sources(item) if label == loop.preheader)
+            return True
+        known = item.op in _GUESSED or (item.op == "call" and item.word.startswith(("@llvm.umax.", "@llvm.smax.")))
+        if not known or depth > _DEPTH or not all(visit(operand.text, depth + 1) for operand in item.operands):
+            return False
+        names[text] = f"%tracecut.guess.{number}.{len(found)}"
+        found.append(item)
+        return True
+
+    if not all(visit(operand.text, 0) for operand in pair.call.operands):
+        return "null", []
+    lines = [Instruction(LOCAL.sub(lambda found: names.get(found.group(), found.group()), item.text)) for item in found]
+    asked = [names.get(operand.text, operand.text) for operand in pair.call.operands]
+    product = f"%tracecut.guess.{number}.all"
+    lines += [Instruction(f"{product} = mul i64 {', '.join(asked)}")] if len(asked) == 2 else []
+    size, first = f"%tracecut.guess.{number}.size", f"%tracecut.first.{number}"
+    lines.append(Instruction(f"{size} = freeze i64 {product if len(asked) == 2 else asked[0]}"))
+    lines.append(Instruction(f"{first} = call ptr @malloc(i64 {size})"))
+    return first, lines
+
+
+def _keep(function: Function, freeing: Block, free: Instruction, unused: str, number: int) -> None:
+    """In the place of what frees: what is kept by then is freed, and nothing else."""
+    place = freeing.instructions.index(free)
+    if unused == "null":
+        del freeing.instructions[place]
+        return
+    meta = {kind: node for kind, node in free.meta.items() if kind == "dbg"}
+    drop, freed, none = f"tracecut.drop.{number}", f"tracecut.freed.{number}", f"%tracecut.none.{number}"
+    after = freeing.instructions[place + 1 :]
+    freeing.instructions[place:] = [
+        Instruction(f"{none} = icmp eq ptr {unused}, null", meta),
+        Instruction(f"br i1 {none}, label %{freed}, label %{drop}", meta),
+    ]
+    dropped = [Instruction(f"call void @free(ptr {unused})", meta), Instruction(f"br label %{freed}", meta)]
+    rename_sources(function, after[-1].labels, freeing.name, [freed])
+    where = function.blocks.index(freeing) + 1
+    function.blocks[where:where] = [Block(drop, dropped), Block(freed, after)]
+
+
+def _take(function: Function, home: Block, call: Instruction, kept: str, number: int) -> None:
+    """In the place of an allocation: what is kept, or more memory if that is too small."""
+    grow, there, held, full = (f"tracecut.{word}.{number}" for word in ("grow", "there", "held", "full"))
+    sized, size = size_of(call, number)
+    want, has, less, new, got, cleared = (
+        f"%tracecut.{word}.{number}" for word in ("want", "has", "less", "new", "got", "cleared")
+    )
+    meta = {kind: node for kind, node in call.meta.items() if kind == "dbg"}
+
+    def lines(*texts: str) -> list[Instruction]:
+        return [Instruction(text, dict(meta)) for text in texts]
+
+    place = home.instructions.index(call)
+    after = home.instructions[place + 1 :]
+    if call.op == "invoke":
+        after = lines(f"br label %{call.labels[0]}")
+        blocks = function.by_name()
+        for label in call.labels[1:]:
+            edit_phis(blocks[label], lambda phi: with_sources(phi, [s for s in sources(phi) if s[1] != home.name]))
+    home.instructions[place:] = lines(
+        *sized,
+        f"{want} = call i64 @llvm.umax.i64(i64 {size}, i64 1)",
+        f"{has} = call i64 @malloc_usable_size(ptr {kept})",
+        f"{less} = icmp ult i64 {has}, {want}",
+        f"br i1 {less}, label %{grow}, label %{there}",
+    )
+    grown = lines(
+        f"call void @free(ptr {kept})",
+        f"{new} = call noalias ptr @malloc(i64 {want})",
+        f"br label %{there}",
+    )
+    taken = lines(f"{call.result} = phi ptr [ {kept}, %{home.name} ], [ {new}, %{grow} ]")
+    throws = call.word in CXX
+    if throws or call.word == "@calloc":
+        taken += lines(f"{got} = icmp ne ptr {call.result}, null")
+    if call.word == "@calloc":
+        taken += lines(
+            f"{cleared} = select i1 {got}, i64 {size}, i64 0",
+            f"call void @llvm.memset.p0.i64(ptr {call.result}, i8 0, i64 {cleared}, i1 false)",
+        )
+    rest = [Block(there, [*taken, *after])]
+    if throws:  # where C has null, and the program looks at it or not
+        stopped = Block(full, lines("call void @llvm.trap()", "unreachable"))
+        rest = [
+            Block(there, [*taken, *lines(f"br i1 {got}, label %{held}, label %{full}")]),
+            Block(held, after),
+            stopped,
+        ]
+    rename_sources(function, after[-1].labels, home.name, [held if throws else there])
+    where = function.blocks.index(home) + 1
+    function.blocks[where:where] = [Block(grow, grown), *rest]
