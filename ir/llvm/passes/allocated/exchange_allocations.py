@@ -47,7 +47,6 @@ from .allocation_uses import (
     allocates,
     calls_any,
     returns_twice,
-    size_of,
     throwing_functions,
 )
 from .changed_ways import part_way
@@ -271,10 +270,9 @@ def _keep(function: Function, freeing: Block, free: Instruction, unused: str, nu
 
 def _take(function: Function, home: Block, call: Instruction, kept: str, number: int) -> None:
     """In the place of an allocation: what is kept, or more memory if that is too small."""
-    grow, there, held, full = (f"tracecut.{word}.{number}" for word in ("grow", "there", "held", "full"))
-    sized, size = size_of(call, number)
-    want, has, less, new, got, cleared = (
-        f"%tracecut.{word}.{number}" for word in ("want", "has", "less", "new", "got", "cleared")
+    grow, there, full = (f"tracecut.{word}.{number}" for word in ("grow", "there", "full"))
+    want, has, less, new, got, room, cleared, size, over = (
+        f"%tracecut.{word}.{number}" for word in "want has less new got room cleared size over".split()
     )
     meta = {kind: node for kind, node in call.meta.items() if kind == "dbg"}
 
@@ -288,35 +286,41 @@ def _take(function: Function, home: Block, call: Instruction, kept: str, number:
         blocks = function.by_name()
         for label in call.labels[1:]:
             edit_phis(blocks[label], lambda phi: with_sources(phi, [s for s in sources(phi) if s[1] != home.name]))
+    asked = [operand.text for operand in call.operands]
+    sized, too_much = [f"{size} = add i64 {asked[0]}, 0"], []
+    if len(asked) == 2:  # calloc, of what may be no number
+        sized = [
+            f"{size} = mul i64 {asked[0]}, {asked[1]}",
+            f"{over}.both = call {{ i64, i1 }} @llvm.umul.with.overflow.i64(i64 {asked[0]}, i64 {asked[1]})",
+            f"{over} = extractvalue {{ i64, i1 }} {over}.both, 1",
+        ]
+        too_much = [f"{less} = or i1 {less}.room, {over}"]
     home.instructions[place:] = lines(
         *sized,
         f"{want} = call i64 @llvm.umax.i64(i64 {size}, i64 1)",
         f"{has} = call i64 @malloc_usable_size(ptr {kept})",
-        f"{less} = icmp ult i64 {has}, {want}",
+        f"{less}{'.room' if too_much else ''} = icmp ult i64 {has}, {want}",
+        *too_much,
         f"br i1 {less}, label %{grow}, label %{there}",
     )
     grown = lines(
         f"call void @free(ptr {kept})",
-        f"{new} = call noalias ptr @malloc(i64 {want})",
-        f"br label %{there}",
+        *([f"{new}.size = select i1 {over}, i64 -1, i64 {want}"] if too_much else []),
+        f"{new} = call noalias ptr @malloc(i64 {f'{new}.size' if too_much else want})",
+        f"{got} = icmp ne ptr {new}, null",
     )
     taken = lines(f"{call.result} = phi ptr [ {kept}, %{home.name} ], [ {new}, %{grow} ]")
-    throws = call.word in CXX
-    if throws or call.word == "@calloc":
-        taken += lines(f"{got} = icmp ne ptr {call.result}, null")
+    rest = []
+    if call.word in CXX:  # where C has null, and the program looks at it or not
+        grown += lines(f"br i1 {got}, label %{there}, label %{full}")
+        rest = [Block(full, lines("call void @llvm.trap()", "unreachable"))]
+    else:
+        grown += lines(f"{room} = select i1 {got}, i64 {size}, i64 0", f"br label %{there}")
     if call.word == "@calloc":
         taken += lines(
-            f"{cleared} = select i1 {got}, i64 {size}, i64 0",
+            f"{cleared} = phi i64 [ {size}, %{home.name} ], [ {room}, %{grow} ]",
             f"call void @llvm.memset.p0.i64(ptr {call.result}, i8 0, i64 {cleared}, i1 false)",
         )
-    rest = [Block(there, [*taken, *after])]
-    if throws:  # where C has null, and the program looks at it or not
-        stopped = Block(full, lines("call void @llvm.trap()", "unreachable"))
-        rest = [
-            Block(there, [*taken, *lines(f"br i1 {got}, label %{held}, label %{full}")]),
-            Block(held, after),
-            stopped,
-        ]
-    rename_sources(function, after[-1].labels, home.name, [held if throws else there])
+    rename_sources(function, after[-1].labels, home.name, [there])
     where = function.blocks.index(home) + 1
-    function.blocks[where:where] = [Block(grow, grown), *rest]
+    function.blocks[where:where] = [Block(grow, grown), Block(there, [*taken, *after]), *rest]

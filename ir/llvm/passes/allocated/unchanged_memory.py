@@ -55,7 +55,7 @@ class Unchanged:
         last = block.instructions.index(load) if until else len(block.instructions)
         if home is block and home.instructions.index(start) < last:
             first = home.instructions.index(start)
-            return not any(self._changes(item, load) for item in home.instructions[first + 1 : last])
+            return not any(self.changes(item, load) for item in home.instructions[first + 1 : last])
         if home is block or not self.flow.dominates(home.name, block.name):
             return False
         between = block.instructions[:last] + home.instructions[home.instructions.index(start) + 1 :]
@@ -66,9 +66,9 @@ class Unchanged:
                     seen.add(before)
                     stack.append(before)
                     between += self.flow.blocks[before].instructions
-        return not any(self._changes(item, load) for item in between)
+        return not any(self.changes(item, load) for item in between)
 
-    def _changes(self, item: Instruction, load: Instruction) -> bool:
+    def changes(self, item: Instruction, load: Instruction) -> bool:
         """Whether an instruction may change what lies where a load finds it."""
         address = load.operands[0].text
         if item.op == "store":
