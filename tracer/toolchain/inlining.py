@@ -16,6 +16,7 @@ from tracecut.ir.llvm.control_flow import ControlFlow
 INLINE_LIMIT = 3_000  # instructions of a function, before anything is put into it
 INLINE_TOTAL = 20_000  # instructions of a module: a smaller one may grow up to this size
 INLINE_SHARE = 4  # a larger one may grow by a quarter
+TIDY_LIMIT = 100  # instructions of a function that tidies up what lies on the stack: a destructor
 
 
 class Growth:
@@ -76,7 +77,9 @@ def choose_inline(module: Module, *, with_stack: bool = False) -> Choice:
 
     Args:
         with_stack: also those with loops that are called once, with the address of a variable on the stack: what lies
-            there is known to loops of the same function alone, and a solver is often a variable of `main`.
+            there is known to loops of the same function alone, and a solver is often a variable of `main`. And small
+            ones that are given what a loop works with, on the stack: a destructor that exceptions come to would else
+            be why a vector of a time step is in memory, instead of in values.
     """
     functions = module.functions
     sizes = {name: sum(len(block.instructions) for block in function.blocks) for name, function in functions.items()}
@@ -88,6 +91,8 @@ def choose_inline(module: Module, *, with_stack: bool = False) -> Choice:
     wanted = {site.callee for site in every if site.in_loop}
     once = {site.callee for site in every if with_stack and site.takes_stack and times[site.callee] == 1} - wanted
     wanted |= {name for name in once if ControlFlow(functions[name]).loops}
+    if with_stack:
+        wanted |= {site.callee for site in every if site.takes_looped and sizes[site.callee] <= TIDY_LIMIT}
     stack = list(wanted)
     while stack:  # what a wanted function calls has to come along
         more = set(calls[stack.pop()]) - wanted
@@ -150,11 +155,15 @@ _CALLS = re.compile("call |invoke ")  # the opcode is asked of few instructions 
 
 @dataclass(frozen=True)
 class _Site:
-    """A direct call: of what, from inside a loop or not, and whether it passes the address of a stack variable on."""
+    """A direct call: of what, from inside a loop or not, and whether it passes the address of a stack variable on.
+
+    `takes_looped`: of one that loops work with too.
+    """
 
     callee: str
     in_loop: bool
     takes_stack: bool
+    takes_looped: bool
 
 
 def _calls(function: Function, functions: dict[str, Function]) -> list[_Site]:
@@ -168,8 +177,22 @@ def _calls(function: Function, functions: dict[str, Function]) -> list[_Site]:
         return []
     looped = {name for loop in ControlFlow(function).loops if loop.parent is None for name in loop.blocks}
     stack = {item.result for item in function.entry.instructions if item.op == "alloca"}
+    given = {value.text for _, call in found for value in call.operands} & stack
+    inside = {
+        used
+        for block in (function.blocks if given else ())
+        if block.name in looped
+        for item in block.instructions
+        for used in item.uses
+    }
     return [
-        _Site(call.word, block in looped, any(value.text in stack for value in call.operands)) for block, call in found
+        _Site(
+            call.word,
+            block in looped,
+            any(value.text in stack for value in call.operands),
+            any(value.text in given & inside for value in call.operands),
+        )
+        for block, call in found
     ]
 
 
