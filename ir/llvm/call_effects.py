@@ -66,7 +66,9 @@ _COMPLEX_MATH = (
 ).split()
 _TABLE: dict[str, Effect] = {name + suffix: PURE for name in (*_MATH, *_COMPLEX_MATH) for suffix in ("", "f")}
 _TABLE |= dict.fromkeys(COMPLEX_ARITHMETIC, PURE)
-_TABLE |= dict.fromkeys(("abs", "labs", "llabs", "isdigit", "isspace", "isalpha", "tolower", "toupper", "malloc_usable_size"), PURE)
+_TABLE |= dict.fromkeys(
+    ("abs", "labs", "llabs", "isdigit", "isspace", "isalpha", "tolower", "toupper", "malloc_usable_size"), PURE
+)
 _TABLE |= {name: Effect("io") for name in ("printf", "puts", "vprintf", "write", "perror")}
 _TABLE |= {name: Effect("io", streams=(0,)) for name in ("fprintf", "vfprintf")}
 _TABLE |= {"fputs": Effect("io", streams=(1,)), "fwrite": Effect("io", streams=(3,))}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from tracecut.ir.llvm import Operand
+from tracecut.ir.llvm import Instruction, Operand
 from tracecut.ir.llvm.call_effects import effect_of
 from tracecut.ir.llvm.control_flow import ControlFlow, Loop
 from tracecut.ir.llvm.def_use import FunctionView
@@ -139,7 +139,7 @@ class Skipped:
     """What the analysis of a scope leaves out: the blocks of its exits, and values that a final exit alone makes."""
 
     def __init__(self, view: FunctionView, root: Loop, exits: Iterable[Exit]) -> None:
-        self.view = view
+        self.view, self.header = view, root.header
         self.blocks: frozenset[str] = frozenset()
         self.final: frozenset[str] = frozenset()
         for item in exits:
@@ -151,3 +151,17 @@ class Skipped:
     def is_dropped(self, text: str, label: str) -> bool:
         """Whether a phi has this value only after the layout has been given up."""
         return label in self.final and _made_in(self.view, text, self.final)
+
+    def arms(self, phi: Instruction) -> list[Operand]:
+        """The values that a phi may have while the layout is in force."""
+        arms = zip(phi.operands, phi.labels, strict=True)
+        return [operand for operand, label in arms if not self.is_dropped(operand.text, label)]
+
+    def taken(self, name: str) -> str:
+        """What a value is while the layout is in force: of phis behind an exit what does not come from there."""
+        while (found := self.view.definitions.get(name)) is not None and found.instruction.op == "phi":
+            texts = {operand.text for operand in self.arms(found.instruction)}
+            if len(texts) != 1 or found.block == self.header:
+                break
+            name = texts.pop()
+        return name

@@ -107,7 +107,7 @@ class ScalarView:
         if made.op in ("freeze",) or (made.op == "phi" and len(made.operands) == 1):
             return self._chain(made.operands[0].text, phi, loop, known)
         if made.op == "phi" and found.block not in self.view.flow.headed:
-            ways = {self._chain(operand.text, phi, loop, known) for operand in self._arms(made)}
+            ways = {self._chain(operand.text, phi, loop, known) for operand in self.skipped.arms(made)}
             return ways.pop() if len(ways) == 1 else None  # the same on every way through the body
         if made.op == "getelementptr":
             before = self._chain(made.operands[0].text, phi, loop, known)
@@ -276,18 +276,9 @@ class ScalarView:
         for phi in self.view.flow.blocks[loop.header].phis:
             sides = incoming(phi, loop)
             if sides is not None and phi.type == "ptr" and self.is_invariant(sides[0].text):
-                first[str(phi.result)], after[str(phi.result)] = sides[0], self._taken(sides[1].text)
+                first[str(phi.result)], after[str(phi.result)] = sides[0], self.skipped.taken(sides[1].text)
         turns = rotation(list(first), after, str(made.result))
         return [self.operand(first[name]) for name in turns] if len(turns) > 1 and set(turns) <= set(first) else []
-
-    def _taken(self, name: str) -> str:
-        """What a value is while the layout is in force: of phis behind an exit the one that does not come from there."""
-        while (found := self.view.definitions.get(name)) is not None and found.instruction.op == "phi":
-            texts = {operand.text for operand in self._arms(found.instruction)}
-            if len(texts) != 1 or found.block == self.root.header:
-                break
-            name = texts.pop()
-        return name
 
     def _web(self, made: Instruction) -> list[Expr]:
         """Loop-invariant values that a web of phis and selects permutes (two buffers that swap)."""
@@ -299,7 +290,7 @@ class ScalarView:
             if current.result in seen:
                 continue
             seen.add(str(current.result))
-            operands = current.operands[1:] if current.op == "select" else self._arms(current)
+            operands = current.operands[1:] if current.op == "select" else self.skipped.arms(current)
             for operand in operands:
                 found = self.view.definitions.get(operand.text)
                 if self.is_invariant(operand.text):
@@ -326,7 +317,7 @@ class ScalarView:
         return unknown if base is None else self.pool.op("add", "ptr", self.operand(base), unknown)
 
     def _merge(self, made: Instruction, block: str) -> Expr:
-        arms = self._arms(made)
+        arms = self.skipped.arms(made)
         values = [self.operand(operand) for operand in arms] or [self.pool.opaque(LEFT_OUT)]
         if all(value is values[0] for value in values):
             return values[0]
@@ -335,11 +326,6 @@ class ScalarView:
             return self.pool.any_of(values)
         condition, yes = found
         return self.pool.make("choice", (), (self.operand(condition), values[yes], values[1 - yes]))
-
-    def _arms(self, phi: Instruction) -> list[Operand]:
-        """The values that a phi may have while the layout is in force."""
-        arms = zip(phi.operands, phi.labels, strict=True)
-        return [operand for operand, label in arms if not self.skipped.is_dropped(operand.text, label)]
 
     def offset(self, made: Instruction) -> Expr:
         """Bytes that a getelementptr adds to its base."""

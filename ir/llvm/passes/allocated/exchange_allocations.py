@@ -209,7 +209,10 @@ def _before_the_test(pair: _Pair) -> Block:
     made = next((item for item in test.instructions if item.result == asked), None)
     if made is None or made.op != "icmp" or {operand.text for operand in made.operands} != {pair.freed, "null"}:
         return block
-    if test.terminator.labels[0 if made.word == "ne" else 1] != block.name or flow.innermost(test.name) is not pair.loop:
+    if (
+        test.terminator.labels[0 if made.word == "ne" else 1] != block.name
+        or flow.innermost(test.name) is not pair.loop
+    ):
         return block
     block.instructions.remove(pair.free)
     before_end(test, [pair.free])
