@@ -98,6 +98,8 @@ STEPS = {  # five seconds or so where the data are numbered at random
     "rows_written.c": 10,
     "shortest_paths.c": 200,
     "state_vectors.cpp": 20,
+    "steps_freed.c": 100,
+    "steps_returned.cpp": 100,
     "tets_matrix_free.c": 50,
     "trust_region.cpp": 50,
     "two_levels.c": 100,

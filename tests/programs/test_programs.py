@@ -88,6 +88,8 @@ EXITS = {  # how many parts run seldom; where that is said by the last word: fur
     "rows_records": (0, []),
     "rows_sliced": (0, []),
     "shortest_paths": (0, []),
+    "steps_freed": (3, ["1", "3", "100"]),
+    "steps_returned": (11, []),
     "tets_matrix_free": (0, []),
     "trust_region": (2, ["other"]),
     "two_levels": (0, []),

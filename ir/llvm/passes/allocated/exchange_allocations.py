@@ -23,6 +23,7 @@ not. Where `new` would throw for want of memory the program ends; what C is told
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from tracecut.ir.llvm import Block, Function, Instruction, Module
@@ -75,8 +76,9 @@ def exchange_allocations(module: Module) -> Module:
     count = 0
     for function in own.values():
         passing = throwing if function.name in throwing else set[str]()
-        for call in [item for _, item in function.instructions() if allocates(item)]:
-            found = _pair(ControlFlow(function), call, passing)
+        calls = {str(item.result): item for _, item in function.instructions() if allocates(item)}
+        for call in calls.values():
+            found = _pair(ControlFlow(function), call, calls.keys(), passing)
             if found is not None:
                 _exchange(found, count)
                 count += 1
@@ -92,7 +94,7 @@ class _Pair:
 
     Attributes:
         home: the block that allocates. freeing: the block that frees. freed: the address.
-        names: what is the address of what is allocated, or null.
+        names: what is the address of what is allocated, of something else that is allocated, or null.
     """
 
     flow: ControlFlow
@@ -108,7 +110,7 @@ class _Pair:
         return self.free.operands[0].text
 
 
-def _pair(flow: ControlFlow, call: Instruction, throwing: set[str]) -> _Pair | None:
+def _pair(flow: ControlFlow, call: Instruction, allocated: Collection[str], throwing: set[str]) -> _Pair | None:
     """`throwing`: functions whose exceptions would pass by what frees the memory behind the loop."""
     home = next((block for block in flow.function.blocks if call in block.instructions), None)
     loop = flow.innermost(home.name) if home is not None else None
@@ -116,7 +118,7 @@ def _pair(flow: ControlFlow, call: Instruction, throwing: set[str]) -> _Pair | N
         return None
     if calls_any(flow, loop, throwing) or not flow.is_reducible:
         return None
-    names, later = _handed_on(flow, loop, str(call.result))
+    names, later = _handed_on(flow, loop, str(call.result), allocated)
     own = (flow.blocks[name] for name in loop.blocks if flow.innermost(name) is loop)
     for block in own:
         for item in block.instructions:
@@ -125,8 +127,13 @@ def _pair(flow: ControlFlow, call: Instruction, throwing: set[str]) -> _Pair | N
     return None
 
 
-def _handed_on(flow: ControlFlow, loop: Loop, name: str) -> tuple[set[str], set[str]]:
-    """What an allocated address is called, there or null, and in later iterations."""
+def _handed_on(
+    flow: ControlFlow, loop: Loop, name: str, allocated: Collection[str]
+) -> tuple[set[str], set[str]]:
+    """What an address is called, where it is that, another allocated one, or null; and in later iterations.
+
+    What an iteration may hand on as it was handed is none: a list that grows now and then.
+    """
     names, later = {name}, set[str]()
     phis = [(block, phi) for block in loop.blocks for phi in flow.blocks[block].phis if phi.type == "ptr"]
     before = -1
@@ -136,9 +143,14 @@ def _handed_on(flow: ControlFlow, loop: Loop, name: str) -> tuple[set[str], set[
             if block == loop.header:
                 if any(label in loop and value in (*names, *later) for value, label in sources(phi)):
                     later.add(str(phi.result))
-            elif all(value in (*names, "null") for value, _ in sources(phi)):
+            elif _is_new(phi, names, allocated):
                 names.add(str(phi.result))
     return names, later
+
+
+def _is_new(phi: Instruction, names: set[str], allocated: Collection[str]) -> bool:
+    found = {value for value, _ in sources(phi)}
+    return not names.isdisjoint(found) and all(value in names or value in allocated or value == "null" for value in found)
 
 
 def _exchange(pair: _Pair, number: int) -> None:
