@@ -50,13 +50,13 @@ def carry_members(module: Module) -> Module:
 
 
 def _members(users: Users, pointer: str) -> list[str]:
-    """Where an address is stored, or one that is computed from it."""
+    """Where the program stores an address, or one that is computed from it: not where other passes hold it."""
     found, seen, stack = list[str](), {pointer}, [pointer]
     while stack:
         one = stack.pop()
         for _, item in users(one):
             if item.op == "store" and item.operands[0].text == one and item.is_simple_access:
-                found.append(item.operands[1].text)
+                found += [item.operands[1].text] if not item.operands[1].text.startswith("%tracecut.") else []
             elif item.op in ("getelementptr", "phi") and item.type == "ptr" and item.result not in seen:
                 seen.add(str(item.result))
                 stack.append(str(item.result))
