@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from . import installed  # noqa: F401
-from .generate import generate, suite_of
+from .generate import generate, shapes_suite, suite_of
 from .model import Suite
 from .oracle import run_oracles
 from .pieces import pieces_suite, tiles_suite
@@ -32,10 +32,11 @@ def main() -> int:
     parser.add_argument("--pieces", action="store_true", help="loops over pieces that follow each other")
     parser.add_argument("--tiles", action="store_true", help="loops over tiles of one size, or over shares")
     parser.add_argument("--rows", action="store_true", help="arrays whose elements are rows behind pointers")
+    parser.add_argument("--shapes", action="store_true", help="each kernel has one of the newest shapes")
     parser.add_argument("--json", action="store_true", help="print the counts as JSON")
     options = parser.parse_args()
     make = pieces_suite if options.pieces else rows_suite if options.rows else generate
-    make = tiles_suite if options.tiles else make
+    make = tiles_suite if options.tiles else shapes_suite if options.shapes else make
     if options.kernel is not None:
         return _alone(make(options.first, options.kernel + 1), options.kernel)
     tally = Tally()

@@ -90,6 +90,9 @@ FEATURES = {
     "search-moves": "a search that changes what others find, or goes on where the last one ended",
     "descent": "k = first key of the node that fits, node = child[4 * node + k], level by level",
     "elimination": "a[i][k] -= m[i] * a[p][k], a nest without indices",
+    "piece-records": "for (k = 0; k < node[i].degree; k++) … link[node[i].first + k]",
+    "piece-pairs": "the same, where an array of pairs has starts and lengths",
+    "piece-rewritten": "starts or lengths of pieces are written",
     "local-array": "an array in the body",
     "scratch": "an array outside of the loop that each iteration uses anew",
     # The loop.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from . import bits, carried, inner, searches, updates
+from . import bits, carried, inner, searches, told_pieces, updates
 from .draft import Draft
 from .emit import program
 from .loops import LOOPS
@@ -83,10 +83,27 @@ SEARCHES: dict[Statement, float] = {
 }
 SHARE = 0.07  # of kernels with a search
 
+# Drawn beside those, too, and all else as without them.
+SHAPES: dict[Statement, float] = {
+    told_pieces.gather: 20,
+    told_pieces.scatter: 10,
+    told_pieces.update: 8,
+    told_pieces.rewritten: 8,
+}
+SHAPED = 0.06  # of kernels with such a shape
 
-def generate(seed: int, kernels: int = 100) -> Suite:
-    """A program of `kernels` kernels. Kernel k depends on the seed and on k only."""
-    return suite_of([_kernel(seed, number) for number in range(kernels)], seed)
+
+def generate(seed: int, kernels: int = 100, *, shaped: float = SHAPED) -> Suite:
+    """A program of `kernels` kernels. Kernel k depends on the seed, on k and on `shaped` only.
+
+    `shaped`: share of kernels with one of SHAPES.
+    """
+    return suite_of([_kernel(seed, number, shaped) for number in range(kernels)], seed)
+
+
+def shapes_suite(seed: int, kernels: int = 100) -> Suite:
+    """Kernels that each have one of SHAPES."""
+    return generate(seed, kernels, shaped=1)
 
 
 def suite_of(kernels: Sequence[Kernel], seed: int = 0) -> Suite:
@@ -95,7 +112,7 @@ def suite_of(kernels: Sequence[Kernel], seed: int = 0) -> Suite:
     return Suite(seed, tuple(kernels), source, lines)
 
 
-def _kernel(seed: int, number: int) -> Kernel:
+def _kernel(seed: int, number: int, shaped: float) -> Kernel:
     d = Draft(seed, number)
     d.shape(d.pick(LOOPS)(d))
     for _ in range(d.pick({1: 57, 2: 33, 3: 10})):
@@ -108,6 +125,12 @@ def _kernel(seed: int, number: int) -> Kernel:
     if random.Random(f"searches/{seed}/{number}").random() < SHARE:
         d.pick(SEARCHES)(d)
         d.close()
+    shapes = random.Random(f"shapes/{seed}/{number}")
+    if shapes.random() < shaped:
+        usual, d.draw = d.draw, shapes
+        d.pick(SHAPES)(d)
+        d.close()
+        d.draw = usual
     if d.chance(0.04):
         early_exit(d)
     if d.tangled and d.chance(0.6):

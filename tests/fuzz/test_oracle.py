@@ -9,13 +9,16 @@ import pytest
 
 from .build import output
 from .compare import differences
-from .examples import EXAMPLES, UP, kernel
+from .examples import EXAMPLES as USUAL
+from .examples import UP, kernel
+from .examples_of_shapes import SHAPE_EXAMPLES
 from .features import FEATURES
 from .generate import suite_of
 from .model import CODES, Array, Cursor, Kernel, Scalar
 from .oracle import run_oracle
 
 SUM = "y[idx[i]] += c[i];"
+EXAMPLES = USUAL | SHAPE_EXAMPLES
 
 
 @pytest.fixture(scope="module")

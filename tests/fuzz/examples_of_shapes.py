@@ -1,0 +1,30 @@
+"""Examples, as in `examples.py`, of the features that `generate.SHAPES` and `sweeps.STEPS` have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .examples import placed
+
+STARS = {"type": "int", "length": 6, "written": True, "record": "star"}
+FIRST = {"first": STARS | {"fill": (4, 0, 9, 2, 3, 1)}}  # the third piece is empty, the first one ends at the end
+APART = FIRST | {"degree": STARS | {"fill": (2, 1, 0, 1, 1, 1)}}
+OVER = FIRST | {"degree": STARS | {"fill": (2, 2, 0, 1, 1, 1)}}
+STAR = "for (int b = 0; b < star[i].degree; b++)"
+SPANS = {"span": {"type": "int", "length": 12, "fill": (5, 1, 3, 2, 9, 0, 2, 1, 1, 1, 0, 1)}}
+SPAN = "for (int b = span[2 * i]; b < span[2 * i] + span[2 * i + 1]; b++)"
+
+SHAPE_EXAMPLES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "piece-records": (
+        placed(f"double t = 0; {STAR} t += x[perm[star[i].first + b]]; z[i] = t;", **APART),
+        placed(f"{STAR} y[star[i].first + b] = c[i];", **OVER),
+    ),
+    "piece-pairs": (
+        placed(f"{SPAN} y[b] = 0.5 * y[b] + c[i];", **SPANS),
+        placed(f"{SPAN} y[idx[b]] = 0.5 * y[idx[b]] + c[i];", **SPANS),
+    ),
+    "piece-rewritten": (
+        placed(f"{STAR} z[i] += x[star[i].first + b]; star[i].degree /= 2;", **APART),
+        placed(f"{STAR} z[i] += x[star[i].first + b]; star[(i + 1) % 6].degree /= 2;", **APART),
+    ),
+}
