@@ -120,6 +120,7 @@ FEATURES = {
     "index-changes": "an index array changes between the calls",
     "count-changes": "the number of iterations changes between the calls",
     # Types of the data.
+    "complex": "pairs of real numbers, by the arithmetic of C",
     "double": "",
     "float": "",
     "int": "",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from . import bits, carried, inner, searches, told_pieces, updates
+from . import bits, carried, complex_numbers, inner, searches, told_pieces, updates
 from .draft import Draft
 from .emit import program
 from .loops import LOOPS
@@ -89,6 +89,12 @@ SHAPES: dict[Statement, float] = {
     told_pieces.scatter: 10,
     told_pieces.update: 8,
     told_pieces.rewritten: 8,
+    complex_numbers.product: 6,
+    complex_numbers.spread: 8,
+    complex_numbers.edge: 5,
+    complex_numbers.neighbours: 5,
+    complex_numbers.change: 8,
+    complex_numbers.total: 3,
 }
 SHAPED = 0.06  # of kernels with such a shape
 

@@ -1,6 +1,7 @@
 /* Not inlined: else each of some hundred calls would bring a loop into the program, and a kernel could be there twice. */
 #define APART __attribute__((noinline))
 
+#include <complex.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
