@@ -65,6 +65,7 @@ class Draft:
         self.between: list[str] = []
         self.sweeps = 1
         self.float_reduction = False
+        self.size = ""  # where the driver finds how many iterations there are, if that is in memory
         self._names: dict[str, int] = {}
         self._walkers: dict[tuple[str, bool], str] = {}
         self._cursors: list[Cursor] = []

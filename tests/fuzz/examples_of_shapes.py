@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from .examples import case, placed
+from .examples import UP, case, placed
 
 STARS = {"type": "int", "length": 6, "written": True, "record": "star"}
 FIRST = {"first": STARS | {"fill": (4, 0, 9, 2, 3, 1)}}  # the third piece is empty, the first one ends at the end
 APART = FIRST | {"degree": STARS | {"fill": (2, 1, 0, 1, 1, 1)}}
 OVER = FIRST | {"degree": STARS | {"fill": (2, 2, 0, 1, 1, 1)}}
 STAR = "for (int b = 0; b < star[i].degree; b++)"
+LOADED = replace(UP, head=("for (int i = 0; i <= perm[2]; i++) {",))
 PAIRS = "((double complex *)w)"
 SPANS = {"span": {"type": "int", "length": 12, "fill": (5, 1, 3, 2, 9, 0, 2, 1, 1, 1, 0, 1)}}
 SPAN = "for (int b = span[2 * i]; b < span[2 * i] + span[2 * i + 1]; b++)"
@@ -27,6 +29,10 @@ SHAPE_EXAMPLES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "piece-rewritten": (
         placed(f"{STAR} z[i] += x[star[i].first + b]; star[i].degree /= 2;", **APART),
         placed(f"{STAR} z[i] += x[star[i].first + b]; star[(i + 1) % 6].degree /= 2;", **APART),
+    ),
+    "bound-loaded": (
+        case("mark[idx[i]]++;", loop=LOADED),
+        case("mark[idx[i]] = i;", loop=LOADED),
     ),
     "complex": (
         case(f"{PAIRS}[perm[i]] = (0.5 + 0.25 * I) * {PAIRS}[perm[i]] + c[i];"),

@@ -105,6 +105,7 @@ FEATURES = {
     "unsigned-counter": "unsigned",
     "long-counter": "64 bits",
     "narrow-counter": "8 or 16 bits",
+    "bound-loaded": "i < mesh->n, loaded each time",
     "data-ended": "for (i = 0; list[i] >= 0; i++)",
     # Calls.
     "math": "functions of the C library",

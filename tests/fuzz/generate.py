@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from . import bits, carried, complex_numbers, inner, searches, told_pieces, updates
+from . import bits, carried, complex_numbers, inner, loaded_bounds, searches, told_pieces, updates
 from .draft import Draft
 from .emit import program
 from .loops import LOOPS
@@ -95,6 +95,8 @@ SHAPES: dict[Statement, float] = {
     complex_numbers.neighbours: 5,
     complex_numbers.change: 8,
     complex_numbers.total: 3,
+    loaded_bounds.loaded: 14,
+    loaded_bounds.loaded_inside: 6,
 }
 SHAPED = 0.06  # of kernels with such a shape
 

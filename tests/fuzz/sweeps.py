@@ -137,7 +137,10 @@ def _index(d: Draft) -> None:
 
 def _count(d: Draft) -> None:
     n = d.scalars.get("n")
-    if n is not None and not d.bundle and d.jobs > 3:
+    if d.size and d.jobs > 3:
+        d.note("count-changes")
+        d.between.append(f"{d.size}--;")
+    elif n is not None and not d.bundle and d.jobs > 3:
         d.note("count-changes")
         d.scalars["n"] = replace(n, later=f"n - ({n.type})sweep")
 
