@@ -73,7 +73,7 @@ def total(d: Draft) -> None:
     x, s = _new(d, "x", d.nodes), d.fresh("s")
     d.before.append(f"{_type(x)} {s} = 0;")
     d.line(f"{s} += {_at(d, x, d.index())};")
-    d.after += [f"{d.kept('double')} = creal({s});", f"{d.kept('double')} = cimag({s});"]
+    d.after += [f"{d.kept(x.type)} = creal({s});", f"{d.kept(x.type)} = cimag({s});"]
 
 
 def _new(d: Draft, hint: str, count: int, *, written: bool = False) -> Array:

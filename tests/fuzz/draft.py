@@ -63,6 +63,8 @@ class Draft:
         self.helpers: list[str] = []
         self.ahead: list[str] = []
         self.between: list[str] = []
+        self.opening: list[str] = []
+        self.closing: list[str] = []
         self.sweeps = 1
         self.float_reduction = False
         self.size = ""  # where the driver finds how many iterations there are, if that is in memory
@@ -347,6 +349,8 @@ class Draft:
             helpers=tuple(self.helpers),
             ahead=tuple(self.ahead),
             between=tuple(self.between),
+            opening=tuple(self.opening),
+            closing=tuple(self.closing),
             sweeps=self.sweeps,
             bundle=self.bundle,
         )

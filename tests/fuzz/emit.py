@@ -66,7 +66,8 @@ def driver(kernel: Kernel) -> list[str]:
         around = [f"for (int sweep = 0; sweep < {kernel.sweeps}; sweep++) {{", *around, "}"]
     rows = [array for array in kernel.arrays if array.rows == "allocated"]
     back = [f"for (int r_ = 0; r_ < {a.length}; r_++) {a.kept}[{_place(a)}] = *{a.outside('r_')};" for a in rows]
-    lines = [*setup, *around, *back, f"show({kernel.number}, parts, {parts});", *release(kernel)]
+    shown = [*kernel.closing, *back, f"show({kernel.number}, parts, {parts});"]
+    lines = [*setup, *kernel.opening, *around, *shown, *release(kernel)]
     return [f"APART void drive_{kernel.number}(void)", *indent(["{", *lines, "}"])]
 
 

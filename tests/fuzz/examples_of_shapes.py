@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from .examples import UP, case, placed
+from .examples import DAMPED, SHARED, SUM, UP, case, placed
 
 STARS = {"type": "int", "length": 6, "written": True, "record": "star"}
 FIRST = {"first": STARS | {"fill": (4, 0, 9, 2, 3, 1)}}  # the third piece is empty, the first one ends at the end
@@ -16,6 +16,17 @@ LOADED = replace(UP, head=("for (int i = 0; i <= perm[2]; i++) {",))
 PAIRS = "((double complex *)w)"
 SPANS = {"span": {"type": "int", "length": 12, "fill": (5, 1, 3, 2, 9, 0, 2, 1, 1, 1, 0, 1)}}
 SPAN = "for (int b = span[2 * i]; b < span[2 * i] + span[2 * i + 1]; b++)"
+
+GROWN = ("list = realloc(list, (sweep + 1u) * sizeof *list);", "if (list == NULL) exit(1);", "list[sweep] = y[0];")
+
+
+def around(
+    between: tuple[str, ...], opening: tuple[str, ...] = (), closing: tuple[str, ...] = ()
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Examples whose point is what happens around the loop."""
+    more: dict[str, Any] = {"opening": opening, "between": between, "closing": closing}
+    return case(SUM, **SHARED, **more), case(DAMPED, **more)
+
 
 SHAPE_EXAMPLES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "piece-records": (
@@ -38,4 +49,6 @@ SHAPE_EXAMPLES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         case(f"{PAIRS}[perm[i]] = (0.5 + 0.25 * I) * {PAIRS}[perm[i]] + c[i];"),
         case(f"{PAIRS}[idx[i]] = (0.5 + 0.25 * I) * {PAIRS}[idx[i]] + c[i];"),
     ),
+    # What happens around the loop has no influence on one run of it.
+    "grown-list": around(GROWN, ("double *list = NULL;",), ("free(list);",)),
 }

@@ -120,6 +120,7 @@ FEATURES = {
     "swap-buffers": "two arrays change places between the calls",
     "index-changes": "an index array changes between the calls",
     "count-changes": "the number of iterations changes between the calls",
+    "grown-list": "each call adds a number to a list, for which memory is allocated anew",
     # Types of the data.
     "complex": "pairs of real numbers, by the arithmetic of C",
     "double": "",

@@ -10,6 +10,7 @@ from .draft import Draft
 from .emit import program
 from .loops import LOOPS
 from .model import Kernel, Suite
+from .steps import STEPS
 from .sweeps import calls
 from .twists import Statement, alias, chosen_pointer, conditional, early_exit
 
@@ -98,19 +99,19 @@ SHAPES: dict[Statement, float] = {
     loaded_bounds.loaded: 14,
     loaded_bounds.loaded_inside: 6,
 }
-SHAPED = 0.06  # of kernels with such a shape
+SHAPED = 0.06  # of kernels with such a shape, and of those with one of STEPS
 
 
 def generate(seed: int, kernels: int = 100, *, shaped: float = SHAPED) -> Suite:
     """A program of `kernels` kernels. Kernel k depends on the seed, on k and on `shaped` only.
 
-    `shaped`: share of kernels with one of SHAPES.
+    `shaped`: share of kernels with one of SHAPES, and of those with one of STEPS around.
     """
     return suite_of([_kernel(seed, number, shaped) for number in range(kernels)], seed)
 
 
 def shapes_suite(seed: int, kernels: int = 100) -> Suite:
-    """Kernels that each have one of SHAPES."""
+    """Kernels that each have one of SHAPES, and one of STEPS around if they are called again and again."""
     return generate(seed, kernels, shaped=1)
 
 
@@ -144,4 +145,7 @@ def _kernel(seed: int, number: int, shaped: float) -> Kernel:
     if d.tangled and d.chance(0.6):
         alias(d)
     calls(d)
+    if shapes.random() < shaped and d.sweeps > 1:
+        d.draw = shapes
+        d.pick(STEPS)(d)
     return d.finish()

@@ -122,7 +122,7 @@ class Kernel:
         float_reduction: another order of the iterations may change results by rounding.
         before, body, after: lines of the kernel around and inside of the loop.
         helpers: functions that it calls.
-        ahead, between: lines of the driver before and after each call.
+        ahead, between: lines of the driver before and after each call. opening, closing: before and after all calls.
         sweeps: how often a loop of the driver calls it; 1: there is no such loop.
         bundle: the kernel gets its arrays in a structure.
     """
@@ -139,6 +139,8 @@ class Kernel:
     helpers: tuple[str, ...] = ()
     ahead: tuple[str, ...] = ()
     between: tuple[str, ...] = ()
+    opening: tuple[str, ...] = ()
+    closing: tuple[str, ...] = ()
     sweeps: int = 3
     bundle: bool = False
 

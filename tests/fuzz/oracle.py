@@ -75,7 +75,7 @@ def _any_order(kernel: Kernel) -> list[str]:
     """The kernel with its iterations in a given order."""
     loop = kernel.loop
     given = [*parameters(kernel), "const int *order_", "int jobs_"]
-    unused = ["m"] if kernel.bundle and parameters(kernel) else [scalar.name for scalar in kernel.scalars]
+    unused = [name.removeprefix("&") for name in arguments(kernel)]  # bounds, which are the loop's alone
     lines = [*(f"(void){name};" for name in unused), *kernel.before]
     lines += [f"{cursor.type} {cursor.name} = {cursor.start};" for cursor in loop.cursors]
     lines += ["int at_ = 0, left_ = 0;", "(void)left_;", *["again_:"] * (not loop.test)]
@@ -128,6 +128,7 @@ def _test(kernel: Kernel, entry: int = 1) -> list[str]:
     ends = int(bool(kernel.loop.test))
     lines = [
         *setup,
+        *kernel.opening,
         *earlier,
         *kernel.ahead,
         f"struct search s = begin({kernel.number}, {jobs} + {ends}, {int(rounding(kernel))}, parts, {parts});",
@@ -136,6 +137,7 @@ def _test(kernel: Kernel, entry: int = 1) -> list[str]:
         "while (next_order(&s))",
         f"    reordered_{kernel.number}({given});",
         "report(&s);",
+        *kernel.closing,
         *release(kernel),
     ]
     return [f"static void test_{kernel.number}(void)", *indent(["{", *lines, "}"])]

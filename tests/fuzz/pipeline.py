@@ -24,12 +24,14 @@ from tracecut.tracer.toolchain.clang import Flags
 from tracecut.pipeline.stages.capture import trace_program
 from tracecut.pipeline.stages.compile import compile_program
 from tracecut.pipeline.stages.settings import Settings
+from tracecut.pipeline.stages.tune import scope_exits
 
 from ..codegen.harness import Inspected, Program
 from ..codegen.replays import load, stopped_by_replay, unsteady
 from ..codegen.woven_programs import Ran, run_woven, woven
 from .compare import differences
 from .model import Kernel, Suite
+from .steps import LEAVING
 
 # No fused operations: what is not a sum has to come out to the last bit. No optimisation of the reference, for speed.
 FLAGS = Flags(("-ffp-contract=off", "-O1"))
@@ -45,6 +47,7 @@ class Verdict:
         rounding: whether its results may change by rounding.
         scheduled: whether a schedule of it ran. used: in how many entries of its scope.
         entry: of the loop that was looked at; a later one where the first may be left early.
+        around: whether the schedule is one of a loop around it, over which data stay where it has put them.
     """
 
     kind: str
@@ -53,6 +56,7 @@ class Verdict:
     scheduled: bool = False
     used: int = 0
     entry: int = 1
+    around: bool = False
 
     @property
     def accepted(self) -> bool:
@@ -151,10 +155,28 @@ def judge(program: Program, kernel: Kernel, *, look_up: bool = True) -> tuple[Ve
         item = program.inspect(kernel.name, look_up=look_up)
     except UnsupportedError as error:
         return Verdict("rejected", error.message), None
+    if item.scope == item.region and LEAVING & {*kernel.features}:
+        item = _with_exits(program, kernel.name, item, look_up=look_up)
     verdict = item.inspection.verdicts[item.region]
     reason = "" if verdict.movable else verdict.reason
     made = Verdict(verdict.kind, reason, verdict.rounding, entry=item.capture.entry)
+    made = replace(made, around=verdict.movable and item.scope != item.region)
     return made, item if verdict.movable else None
+
+
+def _with_exits(program: Program, mark: str, alone: Inspected, *, look_up: bool) -> Inspected:
+    """A loop in the outermost scope around it, from which some paths lead that seldom ran; else as it is by itself."""
+    region, scope = alone.region, program.scopes_of(alone.region)[0]
+    if scope == region or not alone.inspection.verdicts[region].movable:
+        return alone
+    for exits, _ in scope_exits(program.compiled.analysis, program.traced, scope, region):
+        try:
+            found = program.inspect_in(mark, region, scope, exits, look_up=look_up)
+        except UnsupportedError:
+            continue
+        if found.inspection.verdicts[region].movable:
+            return found
+    return alone
 
 
 @contextmanager

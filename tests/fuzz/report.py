@@ -24,7 +24,8 @@ class Tally:
         wrong: whose results differ. stopped: whose plan was wrong, as its replay told and nothing before it: in a
             tuned run the last net. unsteady: whose ordered schedule gives other bits on another number of threads.
             failed: programs that did not end as the original.
-        by_feature: feature → (possible, accepted). reasons: why possible ones were refused.
+        by_feature: feature → (possible, accepted, accepted with a loop around as the scope). reasons: why possible
+            ones were refused.
         by_chance: why those were refused that may be reordered on the program's own data alone.
     """
 
@@ -39,7 +40,7 @@ class Tally:
     stopped: list[str] = field(default_factory=list)
     unsteady: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
-    by_feature: dict[str, list[int]] = field(default_factory=lambda: {name: [0, 0] for name in FEATURES})
+    by_feature: dict[str, list[int]] = field(default_factory=lambda: {name: [0, 0, 0] for name in FEATURES})
     reasons: Counter[str] = field(default_factory=Counter)
     by_chance: Counter[str] = field(default_factory=Counter)
 
@@ -80,6 +81,7 @@ class Tally:
         for feature in kernel.features:
             self.by_feature[feature][0] += 1
             self.by_feature[feature][1] += verdict.accepted
+            self.by_feature[feature][2] += verdict.accepted and verdict.around
 
     def lines(self) -> Iterable[str]:
         """The figures, then the features and the reasons that cost most."""
@@ -92,9 +94,9 @@ class Tally:
         for name, found in *checks, ("accepted wrongly", self.unsound), ("failed", self.failed):
             yield f"{len(found)} {name}"
             yield from (f"    {text}" for text in found)
-        yield "feature               possible accepted"
+        yield "feature               possible accepted in a loop"
         lost = sorted(self.by_feature.items(), key=lambda item: item[1][1] - item[1][0])
-        yield from (f"{name:<22}{possible:>8}{accepted:>9}" for name, (possible, accepted) in lost if possible)
+        yield from (f"{name:<22}{all:>8}{taken:>9}{inside:>10}" for name, (all, taken, inside) in lost if all)
         yield "refused because"
         yield from (f"{count:>6}  {reason}" for reason, count in self.reasons.most_common())
         yield "refused, though any order does on this data alone, because"

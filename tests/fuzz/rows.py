@@ -26,7 +26,7 @@ def candidates(kernel: Kernel) -> list[Array]:
     parents = {array.parent for array in kernel.arrays}
     lines = [*kernel.body, *kernel.before, *kernel.after, *kernel.loop.before, *kernel.loop.head, *kernel.loop.tail]
     starts = [kernel.loop.test, *(cursor.start for cursor in kernel.loop.cursors)]
-    around = "\n".join([*kernel.helpers, *kernel.ahead, *kernel.between])
+    around = "\n".join([*kernel.helpers, *kernel.opening, *kernel.ahead, *kernel.between, *kernel.closing])
     found = []
     for array in kernel.arrays:
         plain = array.storage == "heap" and array.passed and not array.parent and array.name not in parents

@@ -35,7 +35,7 @@ def calls(d: Draft) -> None:
 
 def _companion(d: Draft) -> None:
     """A loop over what the kernel has written."""
-    found = [a for a in _data(d) if a.written and a.length > 1 and (real(a.type) or wraps(a.type))]
+    found = [a for a in data(d) if a.written and a.length > 1 and (real(a.type) or wraps(a.type))]
     if not found:
         return
     d.note("companion")
@@ -93,7 +93,7 @@ def _walk(d: Draft, length: int, lines: list[str]) -> list[str]:
 
 
 def _clear(d: Draft) -> None:
-    found = [a for a in _data(d) if a.written and not a.record and not a.parent]
+    found = [a for a in data(d) if a.written and not a.record and not a.parent]
     if found:
         d.note("memset")
         name, length = (array := d.draw.choice(found)).name, array.length
@@ -102,7 +102,7 @@ def _clear(d: Draft) -> None:
 
 def _two_arrays(d: Draft, kind: str) -> None:
     """Copy an array into one that is read, or have them change places."""
-    found = [a for a in _data(d) if not a.record and not a.parent and a.name not in d.locked]
+    found = [a for a in data(d) if not a.record and not a.parent and a.name not in d.locked]
     found = [a for a in found if real(a.type) or wraps(a.type)]
     pairs = [
         (new, old)
@@ -145,5 +145,6 @@ def _count(d: Draft) -> None:
         d.scalars["n"] = replace(n, later=f"n - ({n.type})sweep")
 
 
-def _data(d: Draft) -> list[Array]:
+def data(d: Draft) -> list[Array]:
+    """Arrays of numbers that the kernel is given."""
     return [a for a in d.arrays.values() if isinstance(a.fill, str) and a.passed]

@@ -84,28 +84,29 @@ def _told(d: Draft, *, written: bool = False) -> Told:
     own = d.chance(0.7)
     many = d.extent if own else d.nodes
     starts, lengths, size = _places(d, many)
-    at = d.i if own else d.index(local=True)
-    other = f"({at} + 1) % {many}"
     if d.chance(0.35):
         d.note("piece-pairs")
+        at = d.i if own else d.index(local=True)
         both = [number for pair in zip(starts, lengths, strict=True) for number in pair]
         span = d.new("span", "int", 2 * many, fill=both, written=written, locked=True, plain=True)
-        texts = span.at(f"2 * {at}"), span.at(f"2 * {at} + 1"), span.at(f"2 * ({other}) + 1")
-        return Told(*texts, size)
+        another = span.at(f"2 * (({at} + 1) % {many}) + 1")
+        return Told(span.at(f"2 * {at}"), span.at(f"2 * {at} + 1"), another, size)
     d.note("piece-records")
-    space = "job" if own else "node"
     name = "edge" if own else "node"
     d.records.add(name)
+    space = "job" if own else "node"
     first = d.new("first", d.pick(TYPES), many, fill=starts, written=written, locked=True, space=space)
     count = d.new("degree", d.pick(TYPES), many, fill=lengths, written=written, locked=True, space=space)
     if own:
-        texts = d.own(first, write=written), d.own(count, write=written), count.at(other)
-        return Told(*texts, size)
+        another = count.at(f"({d.i} + 1) % {many}") if written else ""
+        return Told(d.own(first, write=written), d.own(count, write=written), another, size)
+    at = d.index(local=True)
+    another = count.at(f"({at} + 1) % {many}")
     if d.chance(0.5):
         record = d.fresh("own")
         d.line(f"{'' if written else 'const '}struct {name}_{d.number} *{record} = &{first.base}[{at}];")
-        return Told(f"{record}->{first.name}", f"{record}->{count.name}", count.at(other), size)
-    return Told(first.at(at), count.at(at), count.at(other), size)
+        return Told(f"{record}->{first.name}", f"{record}->{count.name}", another, size)
+    return Told(first.at(at), count.at(at), another, size)
 
 
 def _places(d: Draft, many: int) -> tuple[list[int], list[int], int]:

@@ -1,0 +1,85 @@
+"""What happens in each step of the loop around a kernel: what it grows, sums up, tells and asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .draft import Draft
+from .model import Array, real, wraps
+from .sweeps import data
+
+ROOM = """if ({it}.count == {it}.room) {{
+{it}.room = {it}.room ? 2 * {it}.room : {first};
+{make}
+}}"""
+AGAIN = "{t} *more = realloc({it}.at, (size_t){it}.room * sizeof *more);"
+ANEW = """{t} *more = malloc((size_t){it}.room * sizeof *more);
+if (more != NULL && {it}.count > 0)
+    memcpy(more, {it}.at, (size_t){it}.count * sizeof *more);
+free({it}.at);"""
+COPIED = """{t} *more = malloc((size_t){it}.room * sizeof *more);
+for (int r = 0; more != NULL && r < {it}.count; r++)
+    more[r] = {it}.at[r];
+free({it}.at);"""
+END = """if (more == NULL)
+    exit(1);
+{it}.at = more;"""
+
+
+def grown_list(d: Draft) -> None:
+    """Each step puts a number at the end of a list, which is made larger where it is full. It may be asked for more."""
+    d.note("grown-list")
+    d.sweeps = max(d.sweeps, 5 if d.tangled else d.draw.randint(6, 9))
+    array = _numbers(d)
+    type, it = array.type, d.fresh("list")
+    told = _shown(d, "told", type, d.sweeps)
+    d.opening.append(f"struct {{ {type} *at; int count, room; }} {it} = {{NULL, 0, 0}};")
+    if d.chance(0.25):  # it begins with a little room, or with all that it will need
+        d.opening.append(f"{it}.at = allocate(({it}.room = {d.draw.choice([2, 64])}) * sizeof *{it}.at);")
+    value = array.outside(str(d.draw.randrange(array.length)))
+    if d.chance(0.5):
+        value = _sum(d, array)
+    make = "\n".join([d.pick({AGAIN: 50, ANEW: 35, COPIED: 15}), END]).format(t=type, it=it)
+    d.between += ROOM.format(it=it, first=d.draw.choice([2, 4, 4]), make=make).splitlines()
+    d.between.append(f"{it}.at[{it}.count++] = {value};")
+    style = d.pick({"": 60, "last": 20, "all": 20})
+    if style == "last":
+        first = array.outside("0")
+        d.between += [f"if ({it}.count > 1 && {it}.at[{it}.count - 2] > {it}.at[{it}.count - 1])", f"    {first} = 1;"]
+    elif style == "all":
+        one = array.outside(f"r % {array.length}")
+        half = f"{one} / 2 + {it}.at[r] / 4" if real(type) else f"{one} / 2 + {it}.at[r]"
+        d.between += [f"for (int r = 0; r < {it}.count; r++)", f"    {one} = ({type})({half});"]
+    d.closing += [f"for (int r = 0; r < {it}.count; r++)", f"    {told.name}[r] = {it}.at[r];", f"free({it}.at);"]
+
+
+STEPS: dict[Callable[[Draft], None], float] = {
+    grown_list: 30,
+}
+
+
+LEAVING = frozenset({"grown-list"})  # what a layout is left for
+
+
+def _sum(d: Draft, array: Array) -> str:
+    """The sum over an array, in a variable of the step."""
+    s = d.fresh("sum")
+    one = array.outside("v")
+    d.between += [f"{array.type} {s} = 0;", f"for (int v = 0; v < {array.length}; v++)"]
+    d.between.append(f"    {s} = ({array.type})({s} + {one});")
+    return s
+
+
+def _numbers(d: Draft) -> Array:
+    """An array that the kernel writes and a step may change, or a new one."""
+    found = [a for a in data(d) if a.written and (real(a.type) or wraps(a.type)) and not a.parent]
+    if found:
+        return d.draw.choice(found)
+    return _shown(d, "state", d.pick({"double": 60, "unsigned": 40}), 8)
+
+
+def _shown(d: Draft, hint: str, type: str, length: int) -> Array:
+    """An array that the kernel knows nothing of."""
+    array = Array(d.fresh(hint), type, length, "zero", True, passed=False)
+    d.arrays[array.name] = array
+    return array
