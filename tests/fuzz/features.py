@@ -121,6 +121,7 @@ FEATURES = {
     "index-changes": "an index array changes between the calls",
     "count-changes": "the number of iterations changes between the calls",
     "grown-list": "each call adds a number to a list, for which memory is allocated anew",
+    "swap-summed": "two arrays change places, one of which is summed up to its end",
     # Types of the data.
     "complex": "pairs of real numbers, by the arithmetic of C",
     "double": "",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from .draft import Draft
 from .model import Array, real, wraps
-from .sweeps import data
+from .sweeps import data, exchanged
 
 ROOM = """if ({it}.count == {it}.room) {{
 {it}.room = {it}.room ? 2 * {it}.room : {first};
@@ -53,8 +53,29 @@ def grown_list(d: Draft) -> None:
     d.closing += [f"for (int r = 0; r < {it}.count; r++)", f"    {told.name}[r] = {it}.at[r];", f"free({it}.at);"]
 
 
+def summed_ends(d: Draft) -> None:
+    """Two arrays change places, and one of them is summed up from its begin to its end, which changes places too."""
+    pair = exchanged(d)
+    if pair is None:
+        return
+    d.note("swap-summed", "swap-buffers")
+    type, ends = pair[0].type, [d.fresh("end"), d.fresh("end")]
+    sums = _shown(d, "sums", type, d.sweeps)
+    for array, end in zip(pair, ends, strict=True):
+        d.opening.append(f"{type} *{end} = {array.name} + {array.length};")
+        d.closing.append(f"(void){end};")
+    which = d.draw.randrange(2)
+    s, name, end = d.fresh("sum"), pair[which].name, ends[which]
+    walk = [f"{type} {s} = 0;", f"for (const {type} *p = {name}; p != {end}; p++)", f"    {s} = ({type})({s} + *p);"]
+    walk.append(f"{sums.name}[sweep] = {s};")
+    turn = ["{", f"{type} *other = {pair[0].name};", f"{pair[0].name} = {pair[1].name};", f"{pair[1].name} = other;"]
+    turn += [f"other = {ends[0]};", f"{ends[0]} = {ends[1]};", f"{ends[1]} = other;", "}"]
+    d.between += [*walk, *turn] if d.chance(0.5) else [*turn, *walk]
+
+
 STEPS: dict[Callable[[Draft], None], float] = {
     grown_list: 30,
+    summed_ends: 20,
 }
 
 

@@ -102,26 +102,41 @@ def _clear(d: Draft) -> None:
 
 def _two_arrays(d: Draft, kind: str) -> None:
     """Copy an array into one that is read, or have them change places."""
+    if kind == "exchange":
+        pair = exchanged(d)
+        if pair is not None:
+            d.note("swap-buffers")
+            new, old = pair[0].name, pair[1].name
+            d.between += [f"{pair[0].type} *other = {new};", f"{new} = {old};", f"{old} = other;"]
+        return
+    pairs = _pairs(d)
+    if pairs:
+        d.note("memcpy")
+        new, old = d.draw.choice(pairs)
+        d.between.append(f"memcpy({old.name}, {new.name}, {new.length} * sizeof {new.outside('0')});")
+        d.arrays[old.name] = replace(old, written=True)
+
+
+def exchanged(d: Draft) -> tuple[Array, Array] | None:
+    """Two arrays that may change places, one of them written; both are, then."""
+    pairs = [pair for pair in _pairs(d) if all(a.storage == "heap" and not a.prefix for a in pair)]
+    if not pairs:
+        return None
+    new, old = d.draw.choice(pairs)
+    d.arrays[old.name] = replace(old, written=True)
+    return new, old
+
+
+def _pairs(d: Draft) -> list[tuple[Array, Array]]:
+    """An array that is written and one that is read, of the same kind."""
     found = [a for a in data(d) if not a.record and not a.parent and a.name not in d.locked]
     found = [a for a in found if real(a.type) or wraps(a.type)]
-    pairs = [
+    return [
         (new, old)
         for new in found
         for old in found
         if new.written and not old.written and (new.type, new.length) == (old.type, old.length)
     ]
-    if kind == "exchange":
-        pairs = [pair for pair in pairs if all(a.storage == "heap" and not a.prefix for a in pair)]
-    if not pairs:
-        return
-    new, old = d.draw.choice(pairs)
-    if kind == "copy":
-        d.note("memcpy")
-        d.between.append(f"memcpy({old.name}, {new.name}, {new.length} * sizeof {new.outside('0')});")
-    else:
-        d.note("swap-buffers")
-        d.between += [f"{new.type} *other = {new.name};", f"{new.name} = {old.name};", f"{old.name} = other;"]
-    d.arrays[old.name] = replace(old, written=True)
 
 
 def _index(d: Draft) -> None:
