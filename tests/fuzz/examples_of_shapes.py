@@ -52,4 +52,7 @@ SHAPE_EXAMPLES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     # What happens around the loop has no influence on one run of it.
     "grown-list": around(GROWN, ("double *list = NULL;",), ("free(list);",)),
     "swap-summed": around(("for (double *p = z; p != end; p++) result[0] += *p;",), ("double *end = z + 6;",)),
+    "message": around(('fprintf(stderr, "%g\\n", y[0]);',)),
+    "rand": around(("x[sweep] = rand() % 8;",)),
+    "getenv": around(('if (getenv("FUZZ") != NULL) y[0] = 0;',)),
 }

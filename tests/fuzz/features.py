@@ -122,6 +122,9 @@ FEATURES = {
     "count-changes": "the number of iterations changes between the calls",
     "grown-list": "each call adds a number to a list, for which memory is allocated anew",
     "swap-summed": "two arrays change places, one of which is summed up to its end",
+    "message": "fprintf(stderr, …) between the calls",
+    "rand": "random numbers between the calls",
+    "getenv": "the environment is asked between the calls",
     # Types of the data.
     "complex": "pairs of real numbers, by the arithmetic of C",
     "double": "",

@@ -73,13 +73,68 @@ def summed_ends(d: Draft) -> None:
     d.between += [*walk, *turn] if d.chance(0.5) else [*turn, *walk]
 
 
+def message(d: Draft) -> None:
+    """A line for who watches, in some steps, perhaps with a number of the data."""
+    d.note("message")
+    array = _numbers(d)
+    element = array.outside(str(d.draw.randrange(array.length)))
+    line = d.draw.choice(
+        [
+            f'fprintf(stderr, "step %d: %g\\n", sweep, (double){element});',
+            'fputs("one more step\\n", stderr);',
+            "putc('.', stderr);",
+            'fprintf(stderr, "step %d\\n", sweep), fflush(stderr);',
+        ]
+    )
+    d.between += d.draw.choice([[line], ["if (sweep % 2 == 1)", f"    {line}"]])
+
+
+def drawn(d: Draft) -> None:
+    """Random numbers: in a list of their own, added to one element, or to all."""
+    d.note("rand")
+    style = d.pick({"beside": 45, "one": 25, "all": 30})
+    if d.counting.loop.test or "early-exit" in d.features:  # the oracle may look at a later call, with other numbers
+        style = "beside"
+    array = _numbers(d)
+    cast = f"({array.type})"
+    number = f"{cast}(rand() % 8) / 16" if real(array.type) else f"{cast}(rand() % 99)"
+    if style == "beside":
+        beside = _shown(d, "noise", "unsigned", d.sweeps)
+        d.between.append(f"{beside.name}[sweep] = (unsigned)rand() % 97;")
+    elif style == "one":
+        one = array.outside(f"sweep % {array.length}")
+        d.between.append(f"{one} = {cast}({one} / 2 + {number});")
+    else:
+        one = array.outside("v")
+        d.between += [f"for (int v = 0; v < {array.length}; v++)", f"    {one} = {cast}({one} / 2 + {number});"]
+
+
+def asked(d: Draft) -> None:
+    """The environment may say that a step does more; it does not."""
+    d.note("getenv")
+    array = _numbers(d)
+    one, first = array.outside("v"), array.outside("0")
+    more = d.draw.choice(
+        [
+            [f"{first} = 0;"],
+            [f"for (int v = 1; v < {array.length}; v++)", f"    {one} = {one} / 2 + {array.outside('v - 1')};"],
+            ['printf("asked\\n");'],
+        ]
+    )
+    d.between += ['const char *asked = getenv("FUZZ_ASKS_FOR_MORE");', "if (asked != NULL && *asked == '1') {"]
+    d.between += [*more, "}"]
+
+
 STEPS: dict[Callable[[Draft], None], float] = {
     grown_list: 30,
     summed_ends: 20,
+    message: 18,
+    drawn: 18,
+    asked: 14,
 }
 
 
-LEAVING = frozenset({"grown-list"})  # what a layout is left for
+LEAVING = frozenset({"grown-list", "message", "rand", "getenv"})  # some of which a layout is left for
 
 
 def _sum(d: Draft, array: Array) -> str:
