@@ -1,16 +1,17 @@
 """Pointers into memory that a scope allocates while it runs, and that nothing else of the scope reaches.
 
 `history.push_back(norm)` in each step: the vector begins empty, and its memory is made anew where it has become too
-small. The place that is written next is handed from step to step; wherever it lies, it is none of the arrays that were
-there when the scope was entered, and none that the scope moves. So the write is in no layout's way, and a path that
-makes such a pointer is no reason to give up the layout for good (`exits.py`).
+small; or `history = realloc(history, …)`, which leaves it where it is or not. The place that is written next is handed
+from step to step; wherever it lies, it is none of the arrays that were there when the scope was entered, and none that
+the scope moves. So the write is in no layout's way, and a path that makes such a pointer is no reason to give up the
+layout for good (`exits.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from tracecut.ir.llvm import Operand
+from tracecut.ir.llvm import Instruction, Operand
 from tracecut.ir.llvm.control_flow import Loop
 from tracecut.ir.llvm.def_use import FunctionView
 from tracecut.ir.llvm.passes.allocated.allocation_uses import FREE, NEW, TOUCHING, Users, only_compared
@@ -20,6 +21,7 @@ from tracecut.ir.llvm.passes.allocated.reload_pointers import PLACE as RELOADED
 
 from .phi_sources import pointer_sources
 
+AGAIN = ("@realloc", "@reallocarray")  # they return what they are given, or other memory in its place
 _MADE = ("getelementptr", "phi", "select", "freeze")
 
 
@@ -29,7 +31,7 @@ def grown_here(view: FunctionView, users: Users, root: Loop, pointer: Operand) -
     Memory that loops inside of it walk is an array like others, which may have to move. O(values that are made of the
     pointer and of what it is made of).
     """
-    calls, left, seen = [], [pointer], set[str]()
+    calls, left, seen = list[Instruction](), [pointer], set[str]()
     while left:
         for source in pointer_sources(view, [left.pop()], seen.__contains__):
             if source.text in NOTHING or source.text in seen:
@@ -44,19 +46,20 @@ def grown_here(view: FunctionView, users: Users, root: Loop, pointer: Operand) -
                 if _loaded_again(users, place) is None:
                     return False
                 left += [other.operands[0] for _, other in users(place) if other.op == "store"]
-            elif item.op in ("call", "invoke") and item.word in NEW:
-                calls.append(str(item.result))
+            elif item.op in ("call", "invoke") and item.word in (*NEW, *AGAIN):
+                calls.append(item)
             else:
                 return False
     beside = {name for name in root.blocks if view.flow.innermost(name) is root}
     return bool(calls) and _stays(users, root.blocks, beside, calls)
 
 
-def _stays(users: Users, blocks: Collection[str], beside: Collection[str], calls: Sequence[str]) -> bool:
+def _stays(users: Users, blocks: Collection[str], beside: Collection[str], calls: Sequence[Instruction]) -> bool:
     """Whether within these blocks no pointer leads to what was allocated but such as lead nowhere else, and all use of
     it is `beside` the loops in there."""
-    seen, stack = {*calls}, [*calls]
-    merged: list[Operand] = []  # what becomes one pointer with those
+    seen = {str(call.result) for call in calls}
+    stack = [*seen]
+    merged = [call.operands[0] for call in calls if call.word in AGAIN]  # what becomes one pointer with those
     while stack:
         pointer = stack.pop()
         for block, item in users(pointer):
@@ -74,6 +77,9 @@ def _stays(users: Users, blocks: Collection[str], beside: Collection[str], calls
                     return False
                 made = found
                 merged += [other.operands[0] for _, other in users(item.operands[1].text) if other.op == "store"]
+            elif item.op in ("call", "invoke") and item.word in AGAIN and item.operands[0].text == pointer:
+                made = [] if item.result is None else [str(item.result)]
+                merged.append(item.operands[0])
             elif item.op in ("call", "invoke"):
                 if item.word not in FREE and not item.word.startswith(TOUCHING):
                     return False

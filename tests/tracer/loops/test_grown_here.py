@@ -22,9 +22,7 @@ double run(int steps, int n, const int *at, double *u, double *v) {{
         for (int i = 0; i < n; i++) v[i] += u[at[i]];
         if (count == room) {{
             room = 2 * room + 1;
-            double *more = malloc(room * sizeof *more);
-            if (count) memcpy(more, list, count * sizeof *more);
-            free(list);
+            {larger}
             list = more;
             {grown}
         }}
@@ -36,6 +34,10 @@ double run(int steps, int n, const int *at, double *u, double *v) {{
     return last;
 }}
 """
+ANEW = """double *more = malloc(room * sizeof *more);
+            if (count) memcpy(more, list, count * sizeof *more);
+            free(list);"""
+AGAIN = "double *more = realloc(list, room * sizeof *more); if (!more) abort();"
 APART = {"a list": ("NULL", "", ""), "asked for its last": ("NULL", "", "if (count && list[count - 1] > 3) break;")}
 REACHED = {
     "it may be one from outside": ("seen", "", ""),
@@ -46,32 +48,42 @@ REACHED = {
 }
 
 
-def steps(folder: Path, words: tuple[str, str, str]) -> Nest:
-    """The loop over the steps, without the path that makes more room."""
+def steps(folder: Path, words: tuple[str, str, str], larger: str = ANEW) -> Nest:
+    """The loop over the steps, without the path that makes more room, by `larger`."""
     source = folder / "steps.c"
-    source.write_text(STEPS.format(**dict(zip(("begins", "grown", "each"), words, strict=True))))
+    source.write_text(STEPS.format(**dict(zip(("begins", "grown", "each"), words, strict=True)), larger=larger))
     analysis = Analysis(canonical([to_ir(source, Flags(), folder, canonical=True)], for_regions=True))
     outer = next(record for record in analysis.records if record.depth == 1)
     view, root = analysis.view_of(outer.id), analysis.loop(outer.id)
     heads = [
         name
         for name in view.flow.order
-        if name in root.blocks and any(item.word == "@malloc" for item in view.flow.blocks[name].instructions)
+        if name in root.blocks
+        and any(item.word in ("@malloc", "@realloc") for item in view.flow.blocks[name].instructions)
     ]
     assert len(heads) == 1
     return analysis.nest(outer.id, tuple(heads))
 
 
+@pytest.mark.parametrize("larger", [ANEW, AGAIN], ids=["anew", "realloc"])
 @pytest.mark.parametrize("name", APART)
-def test_what_a_loop_grows_for_itself(name: str, tmp_path: Path) -> None:
-    nest = steps(tmp_path, APART[name])
+def test_what_a_loop_grows_for_itself(name: str, larger: str, tmp_path: Path) -> None:
+    nest = steps(tmp_path, APART[name], larger)
     assert not any(item.final for item in nest.exits)
     written = [site for site in nest.sites if site.writes and site.type == "double" and site.loop == nest.root]
     assert [site.apart for site in written] == [True]
 
 
+@pytest.mark.parametrize("larger", [ANEW, AGAIN], ids=["anew", "realloc"])
 @pytest.mark.parametrize("name", REACHED)
-def test_what_others_may_reach(name: str, tmp_path: Path) -> None:
-    nest = steps(tmp_path, REACHED[name])
+def test_what_others_may_reach(name: str, larger: str, tmp_path: Path) -> None:
+    nest = steps(tmp_path, REACHED[name], larger)
+    written = [site for site in nest.sites if site.writes and site.type == "double" and site.loop == nest.root]
+    assert written and not any(site.apart for site in written)
+
+
+@pytest.mark.parametrize("given", ["seen", "u", "count ? list : v"])
+def test_memory_that_realloc_is_given_may_be_what_it_returns(given: str, tmp_path: Path) -> None:
+    nest = steps(tmp_path, APART["a list"], f"double *more = realloc({given}, room * sizeof *more);")
     written = [site for site in nest.sites if site.writes and site.type == "double" and site.loop == nest.root]
     assert written and not any(site.apart for site in written)
