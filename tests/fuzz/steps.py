@@ -18,8 +18,8 @@ if (more != NULL && {it}.count > 0)
     memcpy(more, {it}.at, (size_t){it}.count * sizeof *more);
 free({it}.at);"""
 COPIED = """{t} *more = malloc((size_t){it}.room * sizeof *more);
-for (int r = 0; more != NULL && r < {it}.count; r++)
-    more[r] = {it}.at[r];
+for (int r_ = 0; more != NULL && r_ < {it}.count; r_++)
+    more[r_] = {it}.at[r_];
 free({it}.at);"""
 END = """if (more == NULL)
     exit(1);
@@ -47,10 +47,10 @@ def grown_list(d: Draft) -> None:
         first = array.outside("0")
         d.between += [f"if ({it}.count > 1 && {it}.at[{it}.count - 2] > {it}.at[{it}.count - 1])", f"    {first} = 1;"]
     elif style == "all":
-        one = array.outside(f"r % {array.length}")
-        half = f"{one} / 2 + {it}.at[r] / 4" if real(type) else f"{one} / 2 + {it}.at[r]"
-        d.between += [f"for (int r = 0; r < {it}.count; r++)", f"    {one} = ({type})({half});"]
-    d.closing += [f"for (int r = 0; r < {it}.count; r++)", f"    {told.name}[r] = {it}.at[r];", f"free({it}.at);"]
+        one = array.outside(f"r_ % {array.length}")
+        half = f"{one} / 2 + {it}.at[r_] / 4" if real(type) else f"{one} / 2 + {it}.at[r_]"
+        d.between += [f"for (int r_ = 0; r_ < {it}.count; r_++)", f"    {one} = ({type})({half});"]
+    d.closing += [f"for (int r_ = 0; r_ < {it}.count; r_++)", f"    {told.name}[r_] = {it}.at[r_];", f"free({it}.at);"]
 
 
 def summed_ends(d: Draft) -> None:

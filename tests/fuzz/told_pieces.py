@@ -59,9 +59,9 @@ def update(d: Draft) -> None:
 def rewritten(d: Draft) -> None:
     """Starts or lengths change in the region: those of the own record, or those of another one."""
     d.note("piece-rewritten")
-    told = _told(d, written=True)
-    _gathered(d, told)
     style = d.pick({"shorter": 45, "moved": 25, "of another": 30})
+    told = _told(d, written=True, other=style == "of another")
+    _gathered(d, told)
     if style == "shorter":
         d.line(f"if ({told.count} > 1)", f"    {told.count}--;")
     elif style == "moved":
@@ -79,7 +79,7 @@ def _gathered(d: Draft, told: Told) -> None:
     d.line(f"{d.own(d.target(type, 'job'), write=True)} = {_small(d, s)};")
 
 
-def _told(d: Draft, *, written: bool = False) -> Told:
+def _told(d: Draft, *, written: bool = False, other: bool = False) -> Told:
     """What tells of the pieces: records with other fields beside, or pairs of numbers."""
     own = d.chance(0.7)
     many = d.extent if own else d.nodes
@@ -98,7 +98,7 @@ def _told(d: Draft, *, written: bool = False) -> Told:
     first = d.new("first", d.pick(TYPES), many, fill=starts, written=written, locked=True, space=space)
     count = d.new("degree", d.pick(TYPES), many, fill=lengths, written=written, locked=True, space=space)
     if own:
-        another = count.at(f"({d.i} + 1) % {many}") if written else ""
+        another = count.at(f"({d.i} + 1) % {many}") if other else ""
         return Told(d.own(first, write=written), d.own(count, write=written), another, size)
     at = d.index(local=True)
     another = count.at(f"({at} + 1) % {many}")
