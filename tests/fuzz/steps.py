@@ -76,6 +76,7 @@ def summed_ends(d: Draft) -> None:
 def message(d: Draft) -> None:
     """A line for who watches, in some steps, perhaps with a number of the data."""
     d.note("message")
+    d.sweeps = max(d.sweeps, 3)  # a compiler makes two calls of a loop that does another thing in its second step
     array = _numbers(d)
     element = array.outside(str(d.draw.randrange(array.length)))
     line = d.draw.choice(
