@@ -114,14 +114,15 @@ def exits_at(view: FunctionView, users: Users, root: Loop, heads: Iterable[str])
     """
     flow = view.flow
     found = []
-    for head in heads:
-        inside = dominated(flow, root, head)
+    parts = {head: dominated(flow, root, head) for head in heads}
+    left_out = frozenset[str]().union(*parts.values())
+    for head, inside in parts.items():
         unknown = any(OTHER in name or name.startswith(CHANGED) for name in inside)
         final = any(
             (unknown or phi.type == "ptr")
             and label in inside
             and _made_in(view, operand.text, inside)
-            and (unknown or not grown_here(view, users, root, Operand("ptr", str(phi.result))))
+            and (unknown or not grown_here(view, users, root, Operand("ptr", str(phi.result)), left_out))
             for name in root.blocks - inside
             for phi in flow.blocks[name].phis
             for operand, label in zip(phi.operands, phi.labels, strict=True)

@@ -130,7 +130,7 @@ class SiteFinder:
         type = instruction.type if instruction.op == "load" else instruction.operands[0].type
         key = str(instruction.result) if instruction.op == "load" else keys[id(instruction)]
         address = read_at(self.scalars.pool, key, self.scalars.operand(pointer))
-        grown = grown_here(self.view, self.uses.of, self.scalars.root, pointer)
+        grown = grown_here(self.view, self.uses.of, self.scalars.root, pointer, self.scalars.skipped.blocks)
         if grown:  # wherever it lies, and whenever it runs
             address, condition = self.scalars.pool.opaque("memory that the loop allocates"), None
         return Site(

@@ -25,11 +25,14 @@ AGAIN = ("@realloc", "@reallocarray")  # they return what they are given, or oth
 _MADE = ("getelementptr", "phi", "select", "freeze")
 
 
-def grown_here(view: FunctionView, users: Users, root: Loop, pointer: Operand) -> bool:
+def grown_here(
+    view: FunctionView, users: Users, root: Loop, pointer: Operand, left_out: Collection[str] = frozenset()
+) -> bool:
     """Whether a pointer leads nowhere, or into memory that a loop has allocated and reaches in no other way.
 
-    Memory that loops inside of it walk is an array like others, which may have to move. O(values that are made of the
-    pointer and of what it is made of).
+    Memory that loops inside of it walk is an array like others, which may have to move; but for loops in the blocks
+    `left_out`, those of its exits: no layout is in force there. O(values that are made of the pointer and of what it is
+    made of).
     """
     calls, left, seen = list[Instruction](), [pointer], set[str]()
     while left:
@@ -50,7 +53,7 @@ def grown_here(view: FunctionView, users: Users, root: Loop, pointer: Operand) -
                 calls.append(item)
             else:
                 return False
-    beside = {name for name in root.blocks if view.flow.innermost(name) is root}
+    beside = {name for name in root.blocks if view.flow.innermost(name) is root or name in left_out}
     return bool(calls) and _stays(users, root.blocks, beside, calls)
 
 

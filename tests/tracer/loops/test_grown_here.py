@@ -48,8 +48,8 @@ REACHED = {
 }
 
 
-def steps(folder: Path, words: tuple[str, str, str], larger: str = ANEW) -> Nest:
-    """The loop over the steps, without the path that makes more room, by `larger`."""
+def steps(folder: Path, words: tuple[str, str, str], larger: str = ANEW, *, seldom: bool = False) -> Nest:
+    """The loop over the steps, without the path that makes more room, by `larger`. `seldom`: nor its last loop."""
     source = folder / "steps.c"
     source.write_text(STEPS.format(**dict(zip(("begins", "grown", "each"), words, strict=True)), larger=larger))
     analysis = Analysis(canonical([to_ir(source, Flags(), folder, canonical=True)], for_regions=True))
@@ -62,6 +62,10 @@ def steps(folder: Path, words: tuple[str, str, str], larger: str = ANEW) -> Nest
         and any(item.word in ("@malloc", "@realloc") for item in view.flow.blocks[name].instructions)
     ]
     assert len(heads) == 1
+    if seldom:
+        ahead = max(root.children, key=lambda loop: view.flow.rank(loop.header)).preheader
+        assert ahead is not None and not any(view.flow.dominates(ahead, latch) for latch in root.latches)
+        heads.append(ahead)
     return analysis.nest(outer.id, tuple(heads))
 
 
@@ -80,6 +84,15 @@ def test_what_others_may_reach(name: str, larger: str, tmp_path: Path) -> None:
     nest = steps(tmp_path, REACHED[name], larger)
     written = [site for site in nest.sites if site.writes and site.type == "double" and site.loop == nest.root]
     assert written and not any(site.apart for site in written)
+
+
+@pytest.mark.parametrize("seldom", [True, False])
+def test_a_loop_may_walk_it_where_no_layout_is_in_force(seldom: bool, tmp_path: Path) -> None:
+    words = ("NULL", "", "if (v[0] > 9) for (int i = 0; i < count; i++) u[i] += list[i];")
+    nest = steps(tmp_path, words, seldom=seldom)
+    assert not any(item.final for item in nest.exits)
+    written = [site for site in nest.sites if site.writes and site.type == "double" and site.loop == nest.root]
+    assert [site.apart for site in written] == [seldom]
 
 
 @pytest.mark.parametrize("given", ["seen", "u", "count ? list : v"])
