@@ -18,6 +18,7 @@ from tracecut.ir.llvm.passes.allocated.allocation_uses import FREE, NEW, TOUCHIN
 from tracecut.ir.llvm.passes.allocated.hold_carried import NOTHING
 from tracecut.ir.llvm.passes.allocated.hold_carried import PLACE as CARRIED
 from tracecut.ir.llvm.passes.allocated.reload_pointers import PLACE as RELOADED
+from tracecut.ir.loops.expressions import Expr
 
 from .phi_sources import pointer_sources
 
@@ -55,6 +56,12 @@ def grown_here(
                 return False
     beside = {name for name in root.blocks if view.flow.innermost(name) is root or name in left_out}
     return bool(calls) and _stays(users, root.blocks, beside, calls)
+
+
+def is_held(address: Expr) -> bool:
+    """Whether an address leads through a pointer that a place on the stack holds, as the begin of a list that grows."""
+    loads = (node.args[0] for node in address.walk() if node.kind == "load")
+    return any(place.kind == "live" and str(place.data[0]).startswith((CARRIED, RELOADED)) for place in loads)
 
 
 def _stays(users: Users, blocks: Collection[str], beside: Collection[str], calls: Sequence[Instruction]) -> bool:

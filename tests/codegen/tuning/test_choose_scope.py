@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tracecut.codegen.schedule.inspector.inspect_scope import Inspection
 from tracecut.codegen.tuning.choose_scope import choose_scope
 from tracecut.codegen.tuning.inspect_variant import Captured, Wanted
 
@@ -38,7 +39,45 @@ int main(int argc, char **argv)
     ("when", "exits", "looks"), [("x[7] < limit", 1, False), ("t % 4 == 0", 0, True), ("x[7] >= limit", 0, True)]
 )
 def test_loops_that_never_ran_are_exits_rather_than_look_up(when: str, exits: int, looks: bool, tmp_path: Path) -> None:
-    subject = trace((PROGRAMS / "prelude.h").read_text() + SOURCE.replace("WHEN", when), tmp_path)
+    inspection = chosen(SOURCE.replace("WHEN", when), tmp_path)
+    assert (len(inspection.accesses.nest.exits), bool(inspection.plan.lookups)) == (exits, looks)
+
+
+# A list that the steps make larger now and then; what it has is added up in every step, or never.
+GROWING = """
+int main(int argc, char **argv)
+{
+    int *a = ints(JOBS, DATA), count = 0, room = 0;
+    long *x = longs(DATA, 1000), *r = longs(DATA, 1000), *list = NULL, limit = argc > 1 ? atol(argv[1]) : 0, sum = 0;
+    for (int t = 0; t < 12; t++) {
+        for (long j = 0; j < JOBS; j++) // @sweep
+            r[a[j]] += x[a[j]] & 15;
+        for (long i = 0; i < DATA; i++)
+            x[i] += r[i] & 3;
+        if (count == room && !(list = realloc(list, (room = 3 * room + 1) * sizeof *list)))
+            abort();
+        list[count++] = x[t];
+        if (WHEN)
+            for (int i = 0; i < count; i++)
+                sum += list[i];
+    }
+    printf("%ld %ld\\n", sum, list[count - 1]);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize(("when", "apart"), [("x[7] < limit", True), ("x[7] >= limit", False)])
+def test_loops_over_a_list_that_never_ran_are_exits(when: str, apart: bool, tmp_path: Path) -> None:
+    inspection = chosen(GROWING.replace("WHEN", when), tmp_path, first_entry=3)  # the list lies somewhere then
+    nest = inspection.accesses.nest
+    written = [site for site in nest.sites if site.writes and site.loop == nest.root and site.type == "i64"]
+    assert [site.apart for site in written] == [apart]
+
+
+def chosen(source: str, folder: Path, **options: int) -> Inspection:
+    """The sweep of a program as it is understood in the scope that is chosen for it, the outermost one."""
+    subject = trace((PROGRAMS / "prelude.h").read_text() + source, folder, **options)
     analysis, traced = subject.compiled.analysis, subject.traced
     line = subject.lines["sweep"]
     region = next(item.id for item in analysis.records if item.place.line == line and item.indirect)
@@ -48,6 +87,5 @@ def test_loops_that_never_ran_are_exits_rather_than_look_up(when: str, exits: in
     wanted = Wanted(True, False, None)
     choice = choose_scope(captured, {"scopes": scopes, "exits": found}, traced.profile.entries, lambda: wanted)
     assert choice.chosen is not None and choice.chosen.scope == scopes[0]
-    inspection = choice.chosen.inspection
-    assert (len(inspection.accesses.nest.exits), bool(inspection.plan.lookups)) == (exits, looks)
-    assert inspection.enough(region)
+    assert choice.chosen.inspection.enough(region)
+    return choice.chosen.inspection
