@@ -24,6 +24,7 @@ COPIED = {
     "in_arrays": 2,
     "in_common": 1,
     "in_parts": 1,
+    "by_pointers": 1,
 }  # loops, and how many copies
 
 

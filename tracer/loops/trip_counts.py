@@ -175,8 +175,42 @@ def _trip(scalars: ScalarView, loop: Loop, test: Expr, holds: bool, *, after: bo
         if scalars.varies_in(start, loop) or scalars.varies_in(step, loop):
             continue
         word = word if holds else NEGATED[word]
+        way = apart(pool, start, bound) if type == "ptr" else None
+        if way is not None:  # pointers into one object compare as what was added to where it lies
+            (start, bound), word = way, word.replace("u", "s")
         return pool.make("trip", (int_bits(type) or 64, word, after, narrow), (start, step, bound))
     return None
+
+
+def apart(pool: Pool, start: Expr, bound: Expr) -> tuple[Expr, Expr] | None:
+    """What is added to a place that two pointers are reached from, where a loaded number says which place that is.
+
+    `end = begin + node[i].count` with `begin = links + node[i].first`: how far they are apart is not up to `first`.
+    None where both have no such number in common, or that is needed for the rest, too. O(nodes).
+    """
+    first, last = _added(start), _added(bound)
+    common = [part for part in first if part in last]
+    for part in common:
+        first.remove(part)
+        last.remove(part)
+    told = {node for part in common for node in part.walk() if node.kind == "load" and node.data[1] != "ptr"}
+    if not told or any(node in told for part in (*first, *last) for node in part.walk()):
+        return None
+    return _sum(pool, first), _sum(pool, last)
+
+
+def _added(expr: Expr) -> list[Expr]:
+    """What an address, or another number of 64 bits, is the sum of."""
+    if expr.kind == "op" and expr.data[0] == "add" and expr.data[1] in ("ptr", "i64"):
+        return [part for arg in expr.args for part in _added(arg)]
+    return [expr]
+
+
+def _sum(pool: Pool, parts: list[Expr]) -> Expr:
+    found = pool.const(0)
+    for part in parts:
+        found = pool.op("add", "i64", found, part)
+    return found
 
 
 def _acts(instruction: Instruction) -> bool:

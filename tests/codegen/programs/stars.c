@@ -104,6 +104,23 @@ SHAPE in_common(void) /* nodes with the same piece */
     show_nodes("in_common", p);
 }
 
+SHAPE by_pointers(void) /* from one pointer to another: not their numbers, but how far they are apart is told */
+{
+    struct node *p = nodes(5, 0);
+    struct edge *e = edges();
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int v = 0; v < DATA; v++) { // @by_pointers
+            const struct edge *own = e + p[v].first, *end = own + p[v].count;
+            long sum = 0;
+            for (; own < end; own++)
+                sum += own->weight * p[own->to].now;
+            p[v].next = sum;
+        }
+        settle(p);
+    }
+    show_nodes("by_pointers", p);
+}
+
 SHAPE overlapping(void)
 {
     struct node *p = nodes(5, 1);
@@ -196,6 +213,7 @@ int main(void)
     in_records();
     in_arrays();
     in_common();
+    by_pointers();
     overlapping();
     counted();
     walked();

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tracecut.ir.loops.expressions import Expr, Pool
-from tracecut.tracer.loops.trip_counts import affine, count, extended
+from tracecut.tracer.loops.trip_counts import affine, apart, count, extended
 
 pytestmark = pytest.mark.quick
 
@@ -211,3 +211,22 @@ def test_extension_of_a_counter(opcode: str) -> None:
     assert start.data == (opcode, "i32", "i64")
     assert step.data == (-1,)
     assert width == (32 if opcode == "zext" else -32)
+
+
+def test_how_far_pointers_are_apart() -> None:
+    """Where what both were reached by is loaded, and nothing else of them is made of that."""
+    pool = Pool()
+    links, eight = pool.live("%links", "ptr"), pool.const(8)
+    first, count, other = (
+        pool.make("cast", ("sext", "i32", "i64"), (pool.make("load", (name, "i32"), (pool.live(name, "ptr"),)),))
+        for name in ("%first", "%count", "%other")
+    )
+
+    def ahead(of: Expr, number: Expr) -> Expr:
+        return pool.op("add", "ptr", of, pool.op("mul", "i64", number, eight))
+
+    begin, end = ahead(links, first), ahead(ahead(links, first), count)
+    assert apart(pool, begin, end) == (pool.const(0), pool.op("mul", "i64", count, eight))
+    assert apart(pool, pool.op("add", "ptr", begin, eight), end) == (eight, pool.op("mul", "i64", count, eight))
+    assert apart(pool, begin, ahead(links, other)) is None
+    assert apart(pool, begin, ahead(begin, pool.op("sub", "i64", other, first))) is None
