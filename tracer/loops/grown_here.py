@@ -1,10 +1,10 @@
-"""Pointers into memory that a scope allocates while it runs, and that nothing else of the scope reaches.
+"""Pointers into memory that a scope allocates anew while it runs, and that nothing else of the scope reaches.
 
 `history.push_back(norm)` in each step: the vector begins empty, and its memory is made anew where it has become too
-small; or `history = realloc(history, …)`, which leaves it where it is or not. The place that is written next is handed
-from step to step; wherever it lies, it is none of the arrays that were there when the scope was entered, and none that
-the scope moves. So the write is in no layout's way, and a path that makes such a pointer is no reason to give up the
-layout for good (`exits.py`).
+small; or `history = realloc(history, …)`, which leaves it where it is or not. It may begin with memory from before the
+scope of which nobody else knows: `history.reserve(16)`. The place that is written next is handed from step to step;
+wherever it lies, it is none of the arrays of the sweeps, and none that the scope moves. So the write is in no layout's
+way, and a path that makes such a pointer is no reason to give up the layout for good (`exits.py`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from tracecut.ir.llvm import Instruction, Operand
-from tracecut.ir.llvm.control_flow import Loop
+from tracecut.ir.llvm.control_flow import ControlFlow, Loop
 from tracecut.ir.llvm.def_use import FunctionView
 from tracecut.ir.llvm.passes.allocated.allocation_uses import FREE, NEW, TOUCHING, Users, only_compared
 from tracecut.ir.llvm.passes.allocated.hold_carried import NOTHING
@@ -29,33 +29,53 @@ _MADE = ("getelementptr", "phi", "select", "freeze")
 def grown_here(
     view: FunctionView, users: Users, root: Loop, pointer: Operand, left_out: Collection[str] = frozenset()
 ) -> bool:
-    """Whether a pointer leads nowhere, or into memory that a loop has allocated and reaches in no other way.
+    """Whether a pointer leads nowhere, or into memory that a loop has allocated and reaches in no other way. What it
+    leads to at first may have been allocated in front of the loop.
 
     Memory that loops inside of it walk is an array like others, which may have to move; but for loops in the blocks
     `left_out`, those of its exits: no layout is in force there. O(values that are made of the pointer and of what it is
     made of).
     """
-    calls, left, seen = list[Instruction](), [pointer], set[str]()
+    calls, left, seen = list[tuple[str, Instruction]](), [pointer], set[str]()
     while left:
         for source in pointer_sources(view, [left.pop()], seen.__contains__):
             if source.text in NOTHING or source.text in seen:
                 continue
             seen.add(source.text)
             found = view.definitions.get(source.text)
-            item = None if found is None or found.block not in root.blocks else found.instruction
-            if item is None:
+            if found is None:
+                return False
+            item = found.instruction
+            allocates = item.op in ("call", "invoke") and item.word in (*NEW, *AGAIN)
+            if found.block not in root.blocks and not allocates:
                 return False
             if item.op == "load":  # of a pointer that is handed on by the stack: what was stored there
                 place = item.operands[0].text
                 if _loaded_again(users, place) is None:
                     return False
                 left += [other.operands[0] for _, other in users(place) if other.op == "store"]
-            elif item.op in ("call", "invoke") and item.word in (*NEW, *AGAIN):
-                calls.append(item)
+            elif allocates:
+                calls.append((found.block, item))
+                left += item.operands[:1] if item.word in AGAIN else ()
             else:
                 return False
+    if not any(block in root.blocks for block, _ in calls):
+        return False
     beside = {name for name in root.blocks if view.flow.innermost(name) is root or name in left_out}
-    return bool(calls) and _stays(users, root.blocks, beside, calls)
+    blocks, ahead = root.blocks, frozenset[str]()
+    if any(block not in root.blocks for block, _ in calls):  # who gets to know of it before that, may use it in there
+        ahead = _leading_to(view.flow, root)
+    return _stays(users, blocks | ahead, beside | ahead - blocks, [item for _, item in calls])
+
+
+def _leading_to(flow: ControlFlow, root: Loop) -> frozenset[str]:
+    """Blocks from which a loop is reached. O(blocks)."""
+    seen, stack = {root.header}, [root.header]
+    while stack:
+        fresh = {*flow.predecessors[stack.pop()]} - seen
+        seen |= fresh
+        stack += fresh
+    return frozenset(seen)
 
 
 def is_held(address: Expr) -> bool:

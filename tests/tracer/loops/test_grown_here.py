@@ -38,10 +38,15 @@ ANEW = """double *more = malloc(room * sizeof *more);
             if (count) memcpy(more, list, count * sizeof *more);
             free(list);"""
 AGAIN = "double *more = realloc(list, room * sizeof *more); if (!more) abort();"
-APART = {"a list": ("NULL", "", ""), "asked for its last": ("NULL", "", "if (count && list[count - 1] > 3) break;")}
+APART = {
+    "a list": ("NULL", "", ""),
+    "with room from the start": ("malloc(64)", "", ""),
+    "asked for its last": ("NULL", "", "if (count && list[count - 1] > 3) break;"),
+}
 REACHED = {
     "it may be one from outside": ("seen", "", ""),
     "others know of it": ("NULL", "seen = list;", ""),
+    "others know of its first room": ("seen = malloc(64)", "", ""),
     "it is handed to a function": ("NULL", "", "look(list);"),
     "it becomes an array of the sweeps": ("NULL", "v = list;", ""),
     "a loop walks it": ("NULL", "", "for (int i = 0; i < count; i++) u[i] += list[i];"),
