@@ -55,7 +55,7 @@ def grown_list(d: Draft) -> None:
 
 def summed_ends(d: Draft) -> None:
     """Two arrays change places, and one of them is summed up from its begin to its end, which changes places too."""
-    pair = exchanged(d)
+    pair = exchanged(d) if "swap-buffers" not in d.features else None  # whose ends would be those of other arrays
     if pair is None:
         return
     d.note("swap-summed", "swap-buffers")
