@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .draft import Draft
+from .draft import DEFAULT_FILL, Draft
 from .model import Array, real
 
 LAYOUTS = {"in order": 25, "shuffled": 30, "apart": 20, "overlapping": 15, "common": 10}
@@ -158,7 +158,7 @@ def _links(d: Draft, size: int, type: str) -> tuple[Array, Array]:
         return weight, d.new("to", "int", size, fill=nodes, locked=True, plain=True)
     d.note("records", type)
     link, prefix = d.fresh("link"), "m->" if d.bundle else ""
-    weight = Array(d.fresh("w"), type, size, "real" if real(type) else "any", record=link, prefix=prefix)
+    weight = Array(d.fresh("w"), type, size, DEFAULT_FILL[type], record=link, prefix=prefix)
     column = Array(d.fresh("to"), "int", size, tuple(nodes), record=link, prefix=prefix)
     for array in (column, weight):
         d.arrays[array.name] = array
