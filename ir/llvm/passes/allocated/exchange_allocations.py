@@ -127,9 +127,7 @@ def _pair(flow: ControlFlow, call: Instruction, allocated: Collection[str], thro
     return None
 
 
-def _handed_on(
-    flow: ControlFlow, loop: Loop, name: str, allocated: Collection[str]
-) -> tuple[set[str], set[str]]:
+def _handed_on(flow: ControlFlow, loop: Loop, name: str, allocated: Collection[str]) -> tuple[set[str], set[str]]:
     """What an address is called, where it is that, another allocated one, or null; and in later iterations.
 
     What an iteration may hand on as it was handed is none: a list that grows now and then.
@@ -150,7 +148,9 @@ def _handed_on(
 
 def _is_new(phi: Instruction, names: set[str], allocated: Collection[str]) -> bool:
     found = {value for value, _ in sources(phi)}
-    return not names.isdisjoint(found) and all(value in names or value in allocated or value == "null" for value in found)
+    return not names.isdisjoint(found) and all(
+        value in names or value in allocated or value == "null" for value in found
+    )
 
 
 def _exchange(pair: _Pair, number: int) -> None:
