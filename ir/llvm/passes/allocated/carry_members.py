@@ -72,8 +72,9 @@ def _carry(memory: Unchanged, loop: Loop, member: str, number: int) -> bool:
     own = [(block, item) for block, item in inside if _is_of(item, member)]
     loads = [(block, item) for block, item in own if item.op == "load"]
     stores = [(block, item) for block, item in own if item.op == "store"]
-    if not any(flow.dominates(block.name, loop.latches[0]) for block, _ in loads):
-        return False
+    always = [item.op for block, item in own if flow.dominates(block.name, loop.latches[0])]
+    if not {"load", "store"} <= set(always):
+        return False  # scratch space that is made anew where it has become too small is found where it lies
     if any(flow.innermost(block.name) is not loop for block, _ in stores):
         return False
     if any(memory.changes(item, loads[0][1]) for _, item in inside if not any(item is store for _, store in stores)):
