@@ -16,6 +16,7 @@ from tracecut.ir.llvm.def_use import FunctionView
 from tracecut.ir.llvm.lexer import constant_address, split_type
 from tracecut.ir.llvm.literals import float_of
 from tracecut.ir.llvm.operands import BINARY
+from tracecut.ir.llvm.passes.allocated.hold_carried import NOTHING
 from tracecut.ir.llvm.stream_output import of_stream
 from tracecut.ir.loops.expressions import Expr, Pool
 from tracecut.ir.loops.nest import Exit
@@ -278,7 +279,8 @@ class ScalarView:
             if sides is not None and phi.type == "ptr" and self.is_invariant(sides[0].text):
                 first[str(phi.result)], after[str(phi.result)] = sides[0], self.skipped.taken(sides[1].text)
         turns = rotation(list(first), after, str(made.result))
-        return [self.operand(first[name]) for name in turns] if len(turns) > 1 and set(turns) <= set(first) else []
+        somewhere = set(turns) <= set(first) and not any(first[name].text in NOTHING for name in turns)
+        return [self.operand(first[name]) for name in turns] if len(turns) > 1 and somewhere else []
 
     def _web(self, made: Instruction) -> list[Expr]:
         """Loop-invariant values that a web of phis and selects permutes (two buffers that swap)."""

@@ -17,8 +17,8 @@ loop:                                       loop:
 So it is with `x = step(x)`, and with a vector that each step makes and swaps with another. What allocates may give back
 what was freed before, so nothing is asked of what the program does with either, nor of the ways it goes: memory that is
 freed is kept until it is asked for, or the loop is left; where some is kept already, that is freed. Sizes are asked of
-the C library. `%first` is a guess, of the size that the first iteration asks for where that can be computed, null where
-not. Where `new` would throw for want of memory the program ends; what C is told by null it is still told so.
+the C library. `%first` is a guess, of the size that the first iteration asks for where that can be computed, else of
+that of what it frees; null where neither is known. Where `new` would throw for want of memory the program ends; what C is told by null it is still told so.
 """
 
 from __future__ import annotations
@@ -253,7 +253,7 @@ def _guess(pair: _Pair, number: int) -> tuple[str, list[Instruction]]:
         return True
 
     if not all(visit(operand.text, 0) for operand in pair.call.operands):
-        return "null", []
+        return _as_large(pair, number)
     lines = [Instruction(LOCAL.sub(lambda found: names.get(found.group(), found.group()), item.text)) for item in found]
     asked = [names.get(operand.text, operand.text) for operand in pair.call.operands]
     product = f"%tracecut.guess.{number}.all"
@@ -262,6 +262,26 @@ def _guess(pair: _Pair, number: int) -> tuple[str, list[Instruction]]:
     lines.append(Instruction(f"{size} = freeze i64 {product if len(asked) == 2 else asked[0]}"))
     lines.append(Instruction(f"{first} = call ptr @malloc(i64 {size})"))
     return first, lines
+
+
+def _as_large(pair: _Pair, number: int) -> tuple[str, list[Instruction]]:
+    """Memory as large as what the first iteration frees, where that is known to be allocated, or null."""
+    made = {str(item.result): item for _, item in pair.flow.function.instructions() if item.result is not None}
+    phi = made[pair.freed]
+    start = next(value for value, label in sources(phi) if label == pair.loop.preheader)
+    seen, stack = {start}, [start]
+    while stack:
+        item = made.get(text := stack.pop())
+        if text == "null" or (item is not None and allocates(item)):
+            continue
+        if item is None or item.op != "phi":
+            return "null", []
+        fresh = {value for value, _ in sources(item)} - seen
+        seen |= fresh
+        stack += fresh
+    size, first = f"%tracecut.guess.{number}.size", f"%tracecut.first.{number}"
+    lines = [f"{size} = call i64 @malloc_usable_size(ptr {start})", f"{first} = call ptr @malloc(i64 {size})"]
+    return first, [Instruction(line) for line in lines]
 
 
 def _keep(function: Function, freeing: Block, free: Instruction, unused: str, number: int) -> None:
