@@ -159,7 +159,7 @@ def judge(program: Program, kernel: Kernel, *, look_up: bool = True) -> tuple[Ve
         item = _with_exits(program, kernel.name, item, look_up=look_up)
     verdict = item.inspection.verdicts[item.region]
     reason = "" if verdict.movable else verdict.reason
-    rounding = any(other.rounding for other in item.inspection.verdicts.values())  # sums beside are done in any order
+    rounding = verdict.rounding or bool(item.inspection.rounding())  # of sums beside that are done in any order
     made = Verdict(verdict.kind, reason, rounding, entry=item.capture.entry)
     made = replace(made, around=verdict.movable and item.scope != item.region)
     return made, item if verdict.movable else None
