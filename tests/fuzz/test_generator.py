@@ -13,7 +13,7 @@ from tracecut.tracer.toolchain.find_compilers import compiler
 from .build import output
 from .compare import differences
 from .features import FEATURES
-from .generate import generate, suite_of
+from .generate import generate, shapes_suite, suite_of
 from .oracle import oracle, run_oracle
 
 SEEDS = (1, 2)
@@ -60,10 +60,11 @@ def test_every_feature_comes_up() -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_compiles_without_a_warning(seed: int, tmp_path: Path) -> None:
     assert compiler().command
-    for name, text in ("program", generate(seed).source), ("oracle", oracle(generate(seed))):
-        source = tmp_path / f"{name}.c"
-        source.write_text(text, encoding="ascii")
-        assert "define" in to_ir(source, STRICT, tmp_path, canonical=True)
+    for suite in generate(seed), shapes_suite(seed, 40):
+        for name, text in ("program", suite.source), ("oracle", oracle(suite)):
+            source = tmp_path / f"{name}.c"
+            source.write_text(text, encoding="ascii")
+            assert "define" in to_ir(source, STRICT, tmp_path, canonical=True)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

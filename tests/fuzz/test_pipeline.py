@@ -61,6 +61,13 @@ def test_kernels_whose_arrays_are_rows_behind_pointers(first: int) -> None:
     judged(tallies([first, first + 4], 4, "--rows"))
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("first", [0, 8])
+def test_kernels_of_the_newest_shapes(first: int) -> None:
+    """Pieces that are told of, complex numbers, loaded bounds, and what their time loops grow, tell and ask for."""
+    judged(tallies([first, first + 4], 4, "--shapes"))
+
+
 def test_one_kernel_alone_may_have_rows() -> None:
     """Also in the test of its loop."""
     command = [sys.executable, "-m", "tests.fuzz", "--rows", "--first", "3", "--kernel", "46"]
