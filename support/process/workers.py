@@ -81,7 +81,7 @@ def run_hosted(
 ) -> Finished:
     """Run one of our own modules in a child process. -P: modules are not imported from the current folder."""
     return run(
-        [sys.executable, "-P", "-m", module, *arguments],
+        [sys.executable, "-P", "-m", "tracecut.support.process.hosted", module, *arguments],
         stdin=stdin,
         folder=folder,
         name=name,

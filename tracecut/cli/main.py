@@ -13,6 +13,7 @@ import signal
 import sys
 from collections.abc import Sequence
 
+from tracecut.support.garbage_collection import from_the_start
 from tracecut.support.version import __version__
 
 from .words import Parser, leave_at_once
@@ -50,6 +51,7 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     words = list(sys.argv[1:] if argv is None else argv)
     if words[:1] != ["run"]:  # whose program has all of this from the caller
         leave_at_once()
+        from_the_start()
         _fill_closed_descriptors()
     _replace_closed_streams()
     try:

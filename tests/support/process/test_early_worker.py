@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from ...waiting import wait_until
 LIMIT = 1 << 30
 WORKER = """
 import json, sys, time
+import os
 from pathlib import Path
 from tracecut.support.process.early_worker import awaited
 spec = json.loads(awaited(Path(sys.argv[1]), lambda: print("prepared")).read_text())
@@ -28,7 +30,7 @@ Path(spec["result"]).write_text(json.dumps({"squared": spec["number"] ** 2}))
 @pytest.fixture
 def early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EarlyWorker:
     (tmp_path / "squaring_worker.py").write_text(WORKER)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     return EarlyWorker("squaring_worker", tmp_path / "early", LIMIT)
 
 
