@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from tracecut.support.arrays import Bytes, Ints, Longs, frozen
 from tracecut.support.errors import ArgumentError, ArtefactError
 from tracecut.support.files import read_arrays, write_arrays
+from tracecut.support.lazy_kernels import kept
 from tracecut.support.plain_kernels import fitting
 
 from .dependence_graph_export import export
@@ -271,7 +271,7 @@ def _members(wide: bool) -> dict[str, str]:
     return {"src": ids, "dst": ids, "weight": "int32", "kind": "uint8", "instruction": "int32", "time": "int32"}
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _first_fault(src: Ids, dst: Ids, weight: Ints, kind: Bytes, n: int) -> tuple[int, int]:
     last = 0
     for edge in range(src.size):
@@ -289,7 +289,7 @@ def _first_fault(src: Ids, dst: Ids, weight: Ints, kind: Bytes, n: int) -> tuple
     return -1, 0
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _offsets(dst: Ids, n: int) -> Longs:
     offsets = np.zeros(n + 1, np.int64)
     for edge in range(dst.size):
@@ -299,7 +299,7 @@ def _offsets(dst: Ids, n: int) -> Longs:
     return offsets
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _one_source(dst: Ids, kind: Bytes) -> npt.NDArray[np.bool_]:
     keep = np.ones(dst.size, np.bool_)
     last = -1  # register edge of the same vertex
@@ -311,7 +311,7 @@ def _one_source(dst: Ids, kind: Bytes) -> npt.NDArray[np.bool_]:
     return keep
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _degrees(src: Ids, dst: Ids, n: int) -> Longs:
     degrees = np.zeros(n, np.int64)
     for edge in range(src.size):
@@ -320,7 +320,7 @@ def _degrees(src: Ids, dst: Ids, n: int) -> Longs:
     return degrees
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _adjacency(src: Ids, dst: Ids, n: int) -> tuple[Longs, Ids]:
     offsets = np.zeros(n + 2, np.int64)
     for edge in range(src.size):

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from tracecut.support.arrays import Floats, Longs
+from tracecut.support.lazy_kernels import kept
 from tracecut.support.plain_kernels import fitting
 
 STARTS = 50  # smallest degrees tried for the tail
@@ -141,7 +141,7 @@ def average_path_length(offsets: Longs, neighbours: npt.NDArray[Any], *, sources
     return total / pairs if pairs else float("nan")
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _distances(offsets: Longs, neighbours: npt.NDArray[Any], sources: Longs, sets: npt.NDArray[Any]) -> tuple[int, int]:
     """Sum and number of the distances. Waves start from as many sources at once as a set, an integer, has bits.
 
@@ -186,7 +186,7 @@ def _distances(offsets: Longs, neighbours: npt.NDArray[Any], sources: Longs, set
     return total, pairs
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _ones(bits: np.uint64) -> np.int64:
     """How many bits are set: sums of two, four, eight neighbours side by side, then all bytes in the top one."""
     bits -= (bits >> np.uint64(1)) & np.uint64(0x5555555555555555)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from tracecut.support.arrays import Ints, Longs
+from tracecut.support.lazy_kernels import kept
 
 
-@njit(cache=True, nogil=True)
+@kept
 def transposed(offsets: Longs, columns: Ints, count: int) -> tuple[Longs, Ints]:
     """CSR row → columns as CSR column → rows, ascending in each. `count`: columns. O(entries + rows + columns)."""
     begins = np.zeros(count + 1, np.int64)

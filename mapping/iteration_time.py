@@ -22,7 +22,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from tracecut.ir.clustering import Clustering
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.ir.machine.machine import Machine
@@ -34,6 +33,7 @@ from tracecut.partition.datastructures.plain_graphs import data_graph
 from tracecut.partition.datastructures.typed_views import floats, longs
 from tracecut.support.arrays import Floats, Ints, Longs
 from tracecut.support.errors import ArgumentError
+from tracecut.support.lazy_kernels import kept
 
 from .link_loads import spread
 
@@ -203,13 +203,13 @@ def _reduction(network: Network, nodes: Longs) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _hops(routes: Routes, pairs: Longs, nodes: int, found: Floats) -> None:
     for place in range(pairs.size):
         found[place] = distance(routes, pairs[place] // nodes, pairs[place] % nodes)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _busiest(routes: Routes, pairs: Longs, nodes: int, longest: int, loads: Floats, found: Floats) -> None:
     path = np.empty(max(1, longest), np.int64)
     for place in range(pairs.size):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from tracecut.ir.clustering import Clustering
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.ir.machine.machine import Machine
@@ -15,6 +14,7 @@ from tracecut.ir.placement import Placement
 from tracecut.partition.datastructures.typed_views import floats, longs
 from tracecut.support.arrays import Floats, Longs
 from tracecut.support.errors import ArgumentError
+from tracecut.support.lazy_kernels import kept
 
 from .tasks.cluster_graph import ClusterGraph
 
@@ -67,7 +67,7 @@ def _on_links(src: Longs, dst: Longs, amount: Floats, machine: Machine) -> Float
     return found
 
 
-@njit(cache=True, nogil=True)
+@kept
 def spread(routes: Routes, pairs: Longs, sums: Floats, nodes: Any, longest: int, found: Floats) -> None:
     """Add `sums` of each pair of nodes (a · nodes + b) to `found`, float64 (links), on the links from a to b."""
     path = np.empty(max(1, longest), np.int64)

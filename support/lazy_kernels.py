@@ -1,4 +1,4 @@
-"""Numba kernels that import Numba on their first call instead of with their module.
+"""Numba kernels: those that import Numba on their first call instead of with their module, and options of the others.
 
 Importing Numba takes half a second, as long as all other imports of a short trace. Inputs that are processed in plain
 Python (see `plain_kernels.py`) never need it.
@@ -9,6 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
+
+# A way in from C is a seventh of the time in which a kernel is compiled, and nobody takes it.
+WITHOUT: dict[str, Any] = {"no_cfunc_wrapper": True}
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from numba import njit
+
+    kept = njit(cache=True, nogil=True)  # Numba's types do not know of the third option
+else:
+
+    def kept(function: FunctionType) -> Any:
+        """Decorator: a kernel whose machine code is kept for other processes, and that threads run beside others."""
+        import numba
+
+        return numba.njit(cache=True, nogil=True, **WITHOUT)(function)
 
 
 class Kernel:
@@ -34,7 +50,7 @@ class Kernel:
         import numba
 
         # set before the next line, since kernels may call each other recursively
-        self._made = numba.njit(**self._options)(self.py_func)
+        self._made = numba.njit(**self._options, **WITHOUT)(self.py_func)
         names = self.py_func.__globals__
         for name in self.py_func.__code__.co_names:
             if isinstance(names.get(name), Kernel):

@@ -11,13 +11,13 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numba import njit
 from tracecut.codegen.schedule.graph.candidate_orders import cluster_methods, linear_methods, make_order, seconds
 from tracecut.ir.gpu.description import SECTOR
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.ir.ordering import Ordering
 from tracecut.support.arrays import Ints
 from tracecut.support.errors import TracecutError, UnsupportedError
+from tracecut.support.lazy_kernels import kept
 
 AUTO = "auto"
 SECONDS = 20.0  # for each method that makes clusters, and for all clusters together by what they are known to take
@@ -107,7 +107,7 @@ def copied_bytes(graph: LocalityGraph, ordering: Ordering, jobs: int, record: in
     return int(DATUM_ID * data + SECTOR * sectors)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _copied(offsets: Any, data: Any, jobs: Any, labels: Any, place: Any, each: int) -> tuple[int, int]:
     seen = np.full(place.size, -1, np.int32)  # the last block that touched a datum, and a sector
     sector = np.full(place.size // each + 1, -1, np.int32)

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from tracecut.support.arrays import Ints, Longs
 from tracecut.support.errors import UnsupportedError
+from tracecut.support.lazy_kernels import kept
 
 from .gpu_schedule import MAX_LOCAL, BlockData
 
@@ -98,7 +98,7 @@ def check_local(spaces: Sequence[BlockData]) -> None:
             raise UnsupportedError(f"a block touches {item.most} data of one index space, {MAX_LOCAL} at most")
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _cut(offsets: Any, ids: Any, starts: Any, ends: Any, jobs: int, limit: int, widths: Any) -> tuple[Any, Any, int]:
     count = offsets.size - 1
     spaces = starts.size - 1
@@ -144,7 +144,7 @@ def _cut(offsets: Any, ids: Any, starts: Any, ends: Any, jobs: int, limit: int, 
     return bounds[: blocks + 1].copy(), most, -1
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _distinct(offsets: Any, ids: Any, starts: Any, bounds: Any) -> tuple[Any, Any, Any, Any]:
     blocks = bounds.size - 1
     spaces = starts.size - 1

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numba import njit
 from tracecut.codegen.schedule.schedule import Copy, RegionSchedule, Schedule
 from tracecut.support.arrays import Longs
+from tracecut.support.lazy_kernels import kept
 
 from .cut_blocks import JobPins, Shorts
 from .index_copies import Bytes, IndexField
@@ -96,13 +96,13 @@ def local_copies(
     return made
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _count(first: Any, step: int, counts: Any) -> None:
     for job in range(first.size - 1):
         counts[job + 1] += (first[job + 1] - first[job]) * step
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _fill(first: Any, step: int, places: Any, start: int, cursor: Any, ids: Any) -> None:
     for job in range(first.size - 1):
         for record in range(first[job], first[job + 1], step):
@@ -111,7 +111,7 @@ def _fill(first: Any, step: int, places: Any, start: int, cursor: Any, ids: Any)
             cursor[job] += 1
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _put(first: Any, step: int, places: Any, cursor: Any, local: Any, target: Any, shift: int) -> None:
     for job in range(first.size - 1):
         for record in range(first[job], first[job + 1], step):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+from tracecut.support.lazy_kernels import kept
 
 from .in_links import Gathered, by_degree, cut, gathered, turned
 from .links import Links
@@ -30,7 +30,7 @@ def both_ways(links: Links) -> tuple[Gathered, npt.NDArray[np.uint32]]:
     return cut(offsets, near[:count].copy(), weights[:count].copy()), rank
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _holds_parallel(offsets: Any, near: Any) -> bool:
     for row in range(offsets.size - 1):
         for k in range(offsets[row] + 1, offsets[row + 1]):
@@ -39,7 +39,7 @@ def _holds_parallel(offsets: Any, near: Any) -> bool:
     return False
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _taken(near: Any, weights: Any, at: Any, end: Any) -> tuple[Any, float]:
     """The sum of the weights of the entries at `at` that are equal, and the place behind them."""
     node, total = near[at], 0.0
@@ -49,7 +49,7 @@ def _taken(near: Any, weights: Any, at: Any, end: Any) -> tuple[Any, float]:
     return at, total
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _merge(one: Any, other: Any, offsets: Any, near: Any, weights: Any) -> Any:
     """Merges rows with rising entries; `weights` is filled if it has room. Returns the number of entries."""
     count = np.uint64(0)

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from tracecut.codegen.sparse.row_threads import Cuts, row_blocks
 from tracecut.support.arrays import Floats
 from tracecut.support.errors import ArgumentError
+from tracecut.support.lazy_kernels import kept
 
 from .links import Links
 
@@ -120,7 +120,7 @@ def unsigned(indices: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return whole.view(np.uint32 if indices.itemsize == 4 else np.uint64)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _by_degree(counts: Any, order: Any, rank: Any) -> None:
     most = np.int64(0)
     for count in counts:
@@ -137,7 +137,7 @@ def _by_degree(counts: Any, order: Any, rank: Any) -> None:
         rank[u] = at
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _turn(
     starts: Any, targets: Any, values: Any, order: Any, free: Any, offsets: Any, sources: Any, weights: Any
 ) -> None:
@@ -164,7 +164,7 @@ def _turn(
                 weights[at] = values[k]
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _renumber(
     starts: Any, targets: Any, values: Any, order: Any, rank: Any, offsets: Any, sources: Any, weights: Any
 ) -> None:
@@ -179,7 +179,7 @@ def _renumber(
         offsets[r + 1] = at
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _row_sums(offsets: Any, weights: Any, sums: Any) -> None:
     for u in range(sums.size):
         low, high = np.uint64(offsets[u]), np.uint64(offsets[u + 1])

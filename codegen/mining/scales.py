@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numba import njit
+from tracecut.support.lazy_kernels import kept
 
 from .in_links import unsigned
 from .links import Links
@@ -36,7 +36,7 @@ def by_rows(links: Links) -> Links:
     return replace(links, weights=scaled)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _scale_rows(offsets: Any, weights: Any) -> None:
     for row in range(offsets.size - 1):
         low, high = np.uint64(offsets[row]), np.uint64(offsets[row + 1])

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
 from tracecut.codegen.sparse.gather import gather
+from tracecut.support.lazy_kernels import kept
 
 L1, L2, LARGEST = range(3)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def change(norm: int, so_far: float, difference: float) -> float:
     """A norm carried on by one entry: the sum, the sum of squares, or the largest."""
     if norm == L1:
@@ -23,7 +23,7 @@ def change(norm: int, so_far: float, difference: float) -> float:
     return max(so_far, abs(difference))
 
 
-@njit(cache=True, nogil=True)
+@kept
 def rank_step(
     first: int,
     last: int,
@@ -59,7 +59,7 @@ def rank_step(
         sums[block, 0], sums[block, 1] = moved, dangling
 
 
-@njit(cache=True, nogil=True)
+@kept
 def sum_step(first: int, last: int, cuts: Any, graph: Any, x: Any, factor: float, y: Any, sums: Any) -> None:
     """y = factor · A x and the sum of y; no offsets in `graph` where y holds A x."""
     offsets, sources, weights = graph
@@ -71,7 +71,7 @@ def sum_step(first: int, last: int, cuts: Any, graph: Any, x: Any, factor: float
         sums[block, 0] = total
 
 
-@njit(cache=True, nogil=True)
+@kept
 def scale_step(first: int, last: int, cuts: Any, y: Any, factor: float, x: Any, norm: int, sums: Any) -> None:
     """y = factor · y, and the norm of its difference to x."""
     for block in range(first, last):

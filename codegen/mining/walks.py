@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from tracecut.codegen.sparse.native_code import address, addresses, aligned, native
 from tracecut.codegen.sparse.row_threads import Cuts, run_blocks
 from tracecut.support.arrays import Floats
+from tracecut.support.lazy_kernels import kept
 
 from .in_links import Gathered, blocks_alone
 from .iterations import Bounds, run_step
@@ -152,7 +152,7 @@ def _width(count: int) -> int:
     return next((width for width in WIDTHS if width >= count), WIDTHS[-1])
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _leave(
     first: int, last: int, cuts: Any, shares: Any, seats: Any, degrees: Any, order: Any, into: Any, values: Any
 ) -> None:

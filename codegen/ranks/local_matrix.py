@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from tracecut.support.arrays import Floats
+from tracecut.support.lazy_kernels import kept
 
 from .split import Entries, Ranks
 
@@ -83,7 +83,7 @@ def _joined(near: Parts, far: Parts, own: int) -> Parts:
     return offsets, columns, values
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _extract(
     starts: Any, near: Any, weights: Any, places: Any, rank: int, rows: Any, offsets: Any, columns: Any, values: Any
 ) -> int:
@@ -103,7 +103,7 @@ def _extract(
     return used
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _starts(rows: Any, offsets: Any, columns: Any, low: int, high: int, starts: Any) -> Any:
     for i in range(rows.size):
         count = np.uint64(0)
@@ -116,7 +116,7 @@ def _starts(rows: Any, offsets: Any, columns: Any, low: int, high: int, starts: 
     return starts[-1]
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _fill(
     rows: Any, offsets: Any, columns: Any, values: Any, low: int, high: int, starts: Any, near: Any, kept: Any
 ) -> None:
@@ -131,7 +131,7 @@ def _fill(
         _sort(near[starts[rows[i]] : at], kept[starts[rows[i]] : at] if kept.size else kept)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _sort(columns: Any, values: Any) -> None:
     """By insertion as long as that is cheap: most rows are short, and many rise already."""
     moves = 0
@@ -154,7 +154,7 @@ def _sort(columns: Any, values: Any) -> None:
             return
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _join(near: Any, far: Any, own: int, offsets: Any, columns: Any, values: Any) -> None:
     for row in range(offsets.size - 1):
         at = offsets[row]

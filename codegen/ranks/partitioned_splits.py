@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.partition import partition
+from tracecut.support.lazy_kernels import kept
 
 from .simple_splits import by_rows
 from .split import Entries, Split, others
@@ -43,7 +43,7 @@ def spac(matrix: Entries, ranks: int, seed: int) -> Split:
     return Split("spac", owners, places, others(ranks), others(ranks))
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _choose_owners(touches: Any, owned: Any, owners: Any) -> None:
     """touches: as of `traffic.touched`. owned: zeros (ranks)."""
     for k in range(touches.shape[0]):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+from tracecut.support.lazy_kernels import kept
 
 from .split import Entries, Ranks, Split
 
@@ -64,7 +64,7 @@ def touched(matrix: Entries, places: Ranks, ranks: int) -> npt.NDArray[np.uint8]
     return found
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _touch(offsets: Any, columns: Any, places: Any, found: Any) -> None:
     for row in range(offsets.size - 1):
         for k in range(offsets[row], offsets[row + 1]):
@@ -72,7 +72,7 @@ def _touch(offsets: Any, columns: Any, places: Any, found: Any) -> None:
             found[columns[k], places[k]] |= COLUMN
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _count(touches: Any, owners: Any, expand: Any, fold: Any) -> None:
     for k in range(owners.size):
         for rank in range(touches.shape[1]):

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from numba import njit
 from tracecut.support.arrays import Longs, frozen
 from tracecut.support.errors import ArgumentError
+from tracecut.support.lazy_kernels import kept
 
 from .description import WARP
 from .sites import SIZES
@@ -51,7 +52,7 @@ def bank_wavefronts(
     return int(found), int(found - parts)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _one(addresses: Longs, lanes: Longs, size: int, banks: int, atomic: bool) -> tuple[int, int]:
     count = addresses.size
     memory = np.concatenate((addresses, lanes, np.empty(BANK_SCRATCH, np.int64)))

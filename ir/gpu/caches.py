@@ -19,6 +19,7 @@ import numpy as np
 from numba import njit
 from tracecut.ir.machine.cache_simulator import EMPTY, keep_sectors, keep_sectors_last, spread_set
 from tracecut.support.arrays import Longs
+from tracecut.support.lazy_kernels import kept
 
 from .prefetch import prefetch
 from .sites import ATOMIC, EVICT_FIRST, LOAD, READ_ONLY
@@ -163,7 +164,7 @@ def _answer(state: Longs, at: Any) -> None:
     state[HBM_READ] += sectors_in(needed & ~there)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def changed_sectors(state: Longs) -> int:
     """Sectors in the L2 that memory does not have yet."""
     total = 0

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 from tracecut.support.arrays import Longs
+from tracecut.support.lazy_kernels import kept
 
 from .caches import answer_all, l1_set, serve
 from .prefetch import prefetch
@@ -44,7 +45,7 @@ def open_stream(state: Longs, sm: Any) -> None:
     state[STREAMS] += 1
 
 
-@njit(cache=True, nogil=True)
+@kept
 def play(state: Longs) -> None:
     """Let the caches see all that is in the window, and empty it. O(lines · ways)."""
     begin, window = state[AT_STREAMS], state[AT_WINDOW]

@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from llvmlite import ir
-from numba import cfunc, njit, types
+from numba import cfunc, types
 from numba.extending import intrinsic
 from numba.np.numpy_support import carray
 from tracecut.ir.machine.cache_simulator import EMPTY
 from tracecut.support.argument_checks import whole_number
 from tracecut.support.arrays import Ints, Longs, check_range, frozen
 from tracecut.support.errors import ArgumentError
+from tracecut.support.lazy_kernels import kept
 
 from .caches import changed_sectors
 from .coalesce import Addresses, Words, consume_warp
@@ -298,14 +299,14 @@ def _called(context: Any, function: Any, state: Any, block: Any, warp: Any, firs
 _call: Any = intrinsic(_called)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _consume_block(function: int, state: int, block: int, first: Ints, site: Words, address: Addresses) -> None:
     for warp in range(first.shape[0]):
         starts = first[warp]
         _call(function, state, block, np.int32(warp), starts.ctypes.data, site.ctypes.data, address.ctypes.data)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _consume_blocks(
     function: int, state: int, block: int, warps: int, first: Ints, site: Words, address: Addresses
 ) -> None:
@@ -315,7 +316,7 @@ def _consume_blocks(
         _call(function, state, own, warp, starts.ctypes.data, site.ctypes.data, address.ctypes.data)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _consume_steps(function: int, state: int, block: int, site: Words, address: Longs) -> None:
     steps, threads = address.shape
     first = np.zeros(WARP + 1, np.int32)

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from tracecut.support.argument_checks import whole_number
 from tracecut.support.arrays import Longs, check_offsets, frozen
 from tracecut.support.errors import ArgumentError
+from tracecut.support.lazy_kernels import kept
 
 from .description import SECTOR, WARP
 from .sites import SIZES
@@ -96,7 +96,7 @@ def _between(low: int, high: int) -> int:
     return (high - 1) // SECTOR - low // SECTOR + 1
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _by_request(index: Longs, size: int, stride: int, lanes: int, base: int, offsets: Longs) -> Longs:
     total = 0
     for group in range(offsets.size - 1):

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from numba import njit
 from tracecut.support.arrays import Ints, Longs, frozen
 from tracecut.support.errors import ArgumentError
+from tracecut.support.lazy_kernels import kept
 
 from .machine import Machine
 from .parts import Cache
@@ -117,7 +118,7 @@ def simulate(addresses: npt.ArrayLike, lengths: npt.ArrayLike | int = 8, machine
     return CacheRun(frozen("cycles", cycles, np.int32), frozen("found", levels.counts, np.int64))
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _simulate(levels: Levels, addresses: Longs, lengths: Longs) -> Ints:
     cycles = np.empty(addresses.size, np.int32)
     for i in range(addresses.size):

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from tracecut.support.arrays import Longs
+from tracecut.support.lazy_kernels import kept
 
 MESH, TORUS, TREE, FULL, BUS = range(5)  # kinds, in the order of `network.KINDS`
 
@@ -30,7 +30,7 @@ class Routes(NamedTuple):
     table: Longs
 
 
-@njit(cache=True, nogil=True)
+@kept
 def distance(routes: Routes, a: int, b: int) -> Any:
     """Hops from node a to node b. O(1), O(levels) in a tree."""
     kind = routes.shape[0]
@@ -50,7 +50,7 @@ def distance(routes: Routes, a: int, b: int) -> Any:
     return routes.table[a, b] if routes.shape[4] else np.int64(1)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def route(routes: Routes, a: int, b: int, links: Longs) -> int:
     """Writes the links from node a to node b into `links`; returns their number. O(links).
 
@@ -93,7 +93,7 @@ def route(routes: Routes, a: int, b: int, links: Longs) -> int:
     return 1
 
 
-@njit(cache=True, nogil=True)
+@kept
 def table(routes: Routes, nodes: Longs) -> npt.NDArray[np.int32]:
     """Hops between each two nodes, int32 (n, n). O(n²)."""
     found = np.empty((nodes.size, nodes.size), np.int32)

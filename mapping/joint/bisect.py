@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from tracecut.partition.coarsening.edge_matching import NONE, Weighted
 from tracecut.partition.datastructures.shuffle import mixed
 from tracecut.partition.datastructures.typed_views import Words
 from tracecut.support.arrays import Bytes, Floats, Longs
+from tracecut.support.lazy_kernels import kept
 
 from .levels import halved
 from .vertex_heap import Heap, put, take
@@ -40,7 +40,7 @@ class Part(NamedTuple):
     bias: Longs
 
 
-@njit(cache=True, nogil=True)
+@kept
 def bisected(part: Part, wanted: float, limits: Floats, seed: Any, repeats: int, zero: Heap, one: Heap) -> Bytes:
     """Side 0 or 1 of each vertex, uint8 (vertices).
 
@@ -68,7 +68,7 @@ def bisected(part: Part, wanted: float, limits: Floats, seed: Any, repeats: int,
     return _lifted(levels, maps, best, limits, zero, one)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _run(part: Part, wanted: float, limits: Floats, heaviest: float, state: np.uint64, zero: Heap, one: Heap) -> Bytes:
     """Coarsening to the end, first cuts, and the best of them refined on each level."""
     levels, maps = _levels(part, SMALL, heaviest, state)
@@ -86,7 +86,7 @@ def _run(part: Part, wanted: float, limits: Floats, heaviest: float, state: np.u
     return _lifted(levels, maps, side, limits, zero, one)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _levels(part: Part, size: int, heaviest: float, state: np.uint64) -> tuple[list[Part], list[Words]]:
     """The part and coarser ones of it down to `size` vertices, and the vertex of the next one that each goes to."""
     levels, maps = [part], [np.zeros(0, np.uint32)]
@@ -100,7 +100,7 @@ def _levels(part: Part, size: int, heaviest: float, state: np.uint64) -> tuple[l
     return levels, maps
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _lifted(levels: list[Part], maps: list[Words], side: Bytes, limits: Floats, zero: Heap, one: Heap) -> Bytes:
     """Sides of the last level brought to the first one, refined on each."""
     for level in range(len(levels) - 2, -1, -1):
@@ -113,7 +113,7 @@ def _lifted(levels: list[Part], maps: list[Words], side: Bytes, limits: Floats, 
     return side
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _coarser(part: Part, heaviest: float, seed: Any) -> tuple[Part, Words]:
     """A level of about half the vertices, and the coarse vertex of each."""
     offsets, near, edges, loads, bias = part
@@ -124,7 +124,7 @@ def _coarser(part: Part, heaviest: float, seed: Any) -> tuple[Part, Words]:
     return Part(found.offsets, found.near, found.edges, found.loads, biases), coarse
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _first(part: Part, attempt: int, state: np.uint64) -> np.uint32:
     """Where side 1 grows from: first where the surroundings want it most, then anywhere."""
     start = np.uint32(state % np.uint64(part.loads.size))
@@ -135,7 +135,7 @@ def _first(part: Part, attempt: int, state: np.uint64) -> np.uint32:
     return start
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _grown(part: Part, start: np.uint32, wanted: float, found: Heap) -> Bytes:
     """Side 1 grown from one vertex, by the gain of each, until it has its load. O(edges · log)."""
     offsets, near, edges, loads, _ = part
@@ -169,7 +169,7 @@ def _grown(part: Part, start: np.uint32, wanted: float, found: Heap) -> Bytes:
     return side
 
 
-@njit(cache=True, nogil=True)
+@kept
 def refined(part: Part, side: Bytes, limits: Floats, passes: int, zero: Heap, one: Heap) -> None:
     """Passes of Fiduccia and Mattheyses on the two sides, each of which keeps the best prefix of its moves.
 
@@ -235,7 +235,7 @@ def refined(part: Part, side: Bytes, limits: Floats, passes: int, zero: Heap, on
             break
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _next_side(loads: Floats, held: Floats, limits: Floats, heaviest: float, zero: Heap, one: Heap) -> Any:
     """The side that the next vertex leaves; 2 if all is done, 3 if the first of both fit nowhere and are dropped."""
     some_zero, some_one = zero.size[0] > 0, one.size[0] > 0
@@ -263,7 +263,7 @@ def _next_side(loads: Floats, held: Floats, limits: Floats, heaviest: float, zer
     return 3
 
 
-@njit(cache=True, nogil=True)
+@kept
 def gain_of(part: Part, v: Any, side: Bytes) -> Any:
     """What it saves to bring a vertex to the other side. O(degree)."""
     total = part.bias[v] if side[v] else -part.bias[v]
@@ -272,7 +272,7 @@ def gain_of(part: Part, v: Any, side: Bytes) -> Any:
     return total
 
 
-@njit(cache=True, nogil=True)
+@kept
 def cost_of_sides(part: Part, side: Bytes) -> Any:
     """Σ of the edges cut and of the biases on side 1. O(edges)."""
     total = np.int64(0)
@@ -285,7 +285,7 @@ def cost_of_sides(part: Part, side: Bytes) -> Any:
     return total
 
 
-@njit(cache=True, nogil=True)
+@kept
 def over_sides(part: Part, side: Bytes, limits: Floats) -> float:
     """Load above the limits. O(vertices)."""
     held = np.zeros(2)
@@ -294,7 +294,7 @@ def over_sides(part: Part, side: Bytes, limits: Floats) -> float:
     return max(held[0] - limits[0], 0.0) + max(held[1] - limits[1], 0.0)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def emptied(found: Heap) -> None:
     """Takes all out. O(size)."""
     while found.size[0] > 0:

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from tracecut.ir.machine.machine import Machine
 from tracecut.partition.datastructures.typed_views import Words
 from tracecut.support.arrays import Floats, Longs
+from tracecut.support.lazy_kernels import kept
 
 SCALE = 64  # of distances between regions, which are means: they become whole numbers
 MOST_NEXT = 8  # regions next to one that are tried beside those of a vertex's neighbours
@@ -138,7 +138,7 @@ def _means(sums: npt.NDArray[np.float64], sizes: Longs) -> Table:
     return found.astype(np.int32)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _added(sums: npt.NDArray[np.float64], begins: Longs) -> npt.NDArray[np.float64]:
     """Sums over the children of regions in both directions; those of region r are [begins[r], begins[r + 1])."""
     count = begins.size - 1
@@ -151,7 +151,7 @@ def _added(sums: npt.NDArray[np.float64], begins: Longs) -> npt.NDArray[np.float
     return found
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _nearest(table: Table) -> tuple[Longs, Words]:
     count = table.shape[0]
     first = np.zeros(count + 1, np.int64)

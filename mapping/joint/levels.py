@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from tracecut.partition.coarsening.edge_matching import NONE, Rows, Weighted, contract, number_pairs
 from tracecut.partition.datastructures.shuffle import shuffle
 from tracecut.partition.datastructures.typed_views import Words
+from tracecut.support.lazy_kernels import kept
 
 from .pair_up import pair_up
 
@@ -34,7 +34,7 @@ def levels_of(graph: Weighted, least: int, seed: int) -> tuple[list[Weighted], l
     return levels, coarse_of
 
 
-@njit(cache=True, nogil=True)
+@kept
 def halved(graph: Weighted, heaviest: float, seed: Any) -> tuple[Weighted, Words]:
     """A level of about half the vertices, and the coarse vertex of each, uint32 (vertices). O(edges)."""
     offsets, near, edges, loads = graph

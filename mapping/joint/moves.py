@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from tracecut.partition.coarsening.edge_matching import NONE, Weighted
 from tracecut.partition.datastructures.typed_views import Words
 from tracecut.support.arrays import Floats, Longs
+from tracecut.support.lazy_kernels import kept
 
 from .core_regions import Layout
 
@@ -33,7 +33,7 @@ def scratch(regions: int) -> Scratch:
     return Scratch(np.zeros(regions, np.int64), np.empty(regions, np.uint32), np.zeros(regions + 1, np.int64))
 
 
-@njit(cache=True, nogil=True)
+@kept
 def best_move(
     graph: Weighted, labels: Words, v: Any, layout: Layout, held: Floats, work: Scratch, inside: bool
 ) -> tuple[np.uint32, np.int64]:
@@ -85,7 +85,7 @@ def best_move(
     return best, gain - least
 
 
-@njit(cache=True, nogil=True)
+@kept
 def relieve(graph: Weighted, labels: Words, layout: Layout, held: Floats, work: Scratch) -> None:
     """Moves vertices out of regions that hold more than their limit, those first that lose least for their load.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from tracecut.partition.coarsening.edge_matching import LIGHT, NONE, Weighted
 from tracecut.partition.datastructures.typed_views import Words
+from tracecut.support.lazy_kernels import kept
 
 
-@njit(cache=True, nogil=True)
+@kept
 def pair_up(graph: Weighted, order: Words, heaviest: float, mates: Words) -> None:
     """Mates of vertices, an involution, written into `mates`, which is NONE everywhere.
 

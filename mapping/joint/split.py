@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from tracecut.partition.coarsening.edge_matching import NONE, Weighted
 from tracecut.partition.datastructures.shuffle import mixed
 from tracecut.partition.datastructures.typed_views import Words
 from tracecut.support.arrays import Floats, Longs
+from tracecut.support.lazy_kernels import kept
 
 from .bisect import Part, bisected
 from .core_regions import Table
 from .vertex_heap import heap_of
 
 
-@njit(cache=True, nogil=True)
+@kept
 def split(
     graph: Weighted, old: Words, parent: Longs, table: Table, shares: Floats, limits: Floats, seed: int, repeats: int
 ) -> Words:
@@ -60,7 +60,7 @@ def split(
     return new
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _members(old: Words, regions: Any) -> tuple[Longs, Words, Words]:
     """Where the vertices of each region begin, the vertices, and the place of each within its region."""
     starts = np.zeros(regions + 1, np.int64)
@@ -76,7 +76,7 @@ def _members(old: Words, regions: Any) -> tuple[Longs, Words, Words]:
     return starts, members, local
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _part(
     graph: Weighted, old: Words, new: Words, kids: Longs, table: Table, mine: Words, local: Words, one: Any, other: Any
 ) -> Part:

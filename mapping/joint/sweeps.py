@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from tracecut.partition.coarsening.edge_matching import NONE, Weighted
 from tracecut.partition.datastructures.shuffle import shuffle
 from tracecut.partition.datastructures.typed_views import Words
 from tracecut.support.arrays import Floats
+from tracecut.support.lazy_kernels import kept
 
 from .core_regions import Layout
 from .moves import Scratch, best_move
@@ -17,7 +17,7 @@ from .moves import Scratch, best_move
 HUB = 256  # neighbours of a vertex from which on its moves do not call the neighbours
 
 
-@njit(cache=True, nogil=True)
+@kept
 def sweep(graph: Weighted, labels: Words, layout: Layout, held: Floats, work: Scratch, rounds: int, seed: Any) -> Any:
     """At most so many sweeps; what the cost falls by.
 
@@ -67,7 +67,7 @@ def sweep(graph: Weighted, labels: Words, layout: Layout, held: Floats, work: Sc
     return total
 
 
-@njit(cache=True, nogil=True)
+@kept
 def border(graph: Weighted, labels: Words) -> Words:
     """Vertices with a neighbour in another region. O(edges)."""
     found = np.empty(graph.loads.size, np.uint32)

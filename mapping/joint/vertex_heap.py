@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from tracecut.partition.coarsening.edge_matching import NONE
 from tracecut.partition.datastructures.typed_views import Words
 from tracecut.support.arrays import Longs
+from tracecut.support.lazy_kernels import kept
 
 
 class Heap(NamedTuple):
@@ -25,13 +25,13 @@ class Heap(NamedTuple):
     size: Longs
 
 
-@njit(cache=True, nogil=True)
+@kept
 def heap_of(n: int) -> Heap:
     """An empty heap for n vertices."""
     return Heap(np.empty(n, np.uint32), np.full(n, NONE, np.uint32), np.zeros(n, np.int64), np.zeros(1, np.int64))
 
 
-@njit(cache=True, nogil=True)
+@kept
 def put(found: Heap, v: np.uint32, gain: np.int64) -> None:
     """Puts a vertex in, or changes its gain. O(log n)."""
     place = np.int64(found.places[v])
@@ -48,7 +48,7 @@ def put(found: Heap, v: np.uint32, gain: np.int64) -> None:
         _down(found, place, v)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def take(found: Heap, v: np.uint32) -> None:
     """Takes a vertex out, if it stands in it. O(log n)."""
     if found.places[v] == NONE:
@@ -64,7 +64,7 @@ def take(found: Heap, v: np.uint32) -> None:
             _down(found, place, last)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _up(found: Heap, place: Any, v: np.uint32) -> None:
     vertices, places, gains, _ = found
     while place > 0:
@@ -78,7 +78,7 @@ def _up(found: Heap, place: Any, v: np.uint32) -> None:
     places[v] = place
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _down(found: Heap, place: Any, v: np.uint32) -> None:
     vertices, places, gains, size = found
     while True:

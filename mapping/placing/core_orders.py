@@ -6,9 +6,9 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from tracecut.ir.machine.machine import Machine
 from tracecut.support.arrays import Ints
+from tracecut.support.lazy_kernels import kept
 
 
 def by_region(machine: Machine) -> Ints:
@@ -39,7 +39,7 @@ def far_apart(machine: Machine) -> Ints:
     return regions[spread[np.sort(first)]]
 
 
-@njit(cache=True, nogil=True)
+@kept
 def nearest(hops: Ints, count: int) -> Ints:
     """The `count` cores nearest to each core, itself first, int32 (cores, count); of equals the first. O(cores²)."""
     cores = hops.shape[0]

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from tracecut.support.arrays import Bytes, Floats, Ints, Longs
+from tracecut.support.lazy_kernels import kept
 
 from .costs import Layout
 from .pair_heap import drop_first, push
@@ -49,7 +49,7 @@ def hierarchical(layout: Layout, regions: Ints) -> Ints:
     return _bisected(*(layout.offsets, layout.others, layout.messages, layout.hops, layout.speed, regions, layout.most))
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _bisected(
     offsets: Longs, others: Ints, messages: Floats, hops: Ints, speed: Floats, regions: Ints, most: int
 ) -> Ints:
@@ -100,7 +100,7 @@ def _bisected(
     return core_of
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _halve(
     members: Longs,
     first: int,
@@ -131,7 +131,7 @@ def _halve(
     _exchange(members, draw, between, traffic, home, region, side, gain, room)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _grow(
     members: Longs,
     first: int,
@@ -171,7 +171,7 @@ def _grow(
                 size = push(keys, numbers, size, -gain[other], other)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _exchange(
     members: Longs,
     draw: Floats,

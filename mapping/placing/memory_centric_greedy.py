@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from tracecut.support.arrays import Floats, Ints, Longs
+from tracecut.support.lazy_kernels import kept
 
 from .core_orders import nearest
 from .costs import Layout
@@ -56,14 +56,14 @@ def memory_centric_greedy(layout: Layout, spread: Ints, rules: Rules | None = No
     )
 
 
-@njit(cache=True, nogil=True)
+@kept
 def better_together(busy: float, load: float, messages: float, speed: float, cycles: float) -> bool:
     """Whether two loads one after the other on a core take no more time than the larger one alone and the messages
     between them over one hop (factor 1)."""
     return (busy + load) / speed <= max(busy, load) / speed + messages * cycles
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _place(
     order: Longs,
     offsets: Longs,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
 from tracecut.support.arrays import Floats, Longs
+from tracecut.support.lazy_kernels import kept
 
 
-@njit(cache=True, nogil=True)
+@kept
 def push(keys: Floats, numbers: Longs, size: Any, key: Any, number: Any) -> Any:
     """Puts a pair into a heap of `size`; returns its new size. O(log size)."""
     at = size
@@ -22,7 +22,7 @@ def push(keys: Floats, numbers: Longs, size: Any, key: Any, number: Any) -> Any:
     return size + 1
 
 
-@njit(cache=True, nogil=True)
+@kept
 def drop_first(keys: Floats, numbers: Longs, size: Any) -> Any:
     """Takes the least pair, which stands first, out of a heap that has one; returns its new size. O(log size)."""
     size -= 1

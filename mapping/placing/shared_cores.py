@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numba import njit
 from tracecut.support.arrays import Floats, Ints, Longs
+from tracecut.support.lazy_kernels import kept
 
 from .costs import Layout
 from .memory_centric_greedy import better_together
@@ -39,7 +39,7 @@ def units_of(layout: Layout, most_per_core: int) -> tuple[Ints, Layout]:
     )
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _joined(
     order: Longs, offsets: Longs, others: Ints, messages: Floats, load: Floats, speed: float, cycles: float, most: Any
 ) -> tuple[Ints, int]:
@@ -70,7 +70,7 @@ def _joined(
     return unit_of, count
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _messages(offsets: Longs, others: Ints, messages: Floats, unit_of: Ints, count: int) -> tuple[Longs, Ints, Floats]:
     """The messages between units, as a layout has them."""
     starts = np.zeros(count + 1, np.int64)

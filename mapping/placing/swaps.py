@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from tracecut.support.arrays import Floats, Ints, Longs
+from tracecut.support.lazy_kernels import kept
 
 from .core_orders import nearest
 from .costs import Layout
@@ -29,7 +29,7 @@ def swap_refined(layout: Layout, start: Ints, rounds: int = ROUNDS) -> Ints:
     return core_of
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _refine(
     offsets: Longs,
     others: Ints,
@@ -110,7 +110,7 @@ def _refine(
             return
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _moved(
     cluster: int, core: int, without: int, offsets: Longs, others: Ints, messages: Floats, hops: Ints, core_of: Ints
 ) -> float:
@@ -124,7 +124,7 @@ def _moved(
     return saved
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _paired(cluster: int, other: int, offsets: Longs, others: Ints, messages: Floats, distance: int) -> float:
     """What `_moved` counts wrongly as saved between two clusters that change places."""
     for i in range(offsets[cluster], offsets[cluster + 1]):
@@ -133,7 +133,7 @@ def _paired(cluster: int, other: int, offsets: Longs, others: Ints, messages: Fl
     return 0.0
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _wake(cluster: int, offsets: Longs, others: Ints, active: npt.NDArray[np.bool_]) -> None:
     for i in range(offsets[cluster], offsets[cluster + 1]):
         active[others[i]] = True

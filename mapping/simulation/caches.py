@@ -50,6 +50,7 @@ from tracecut.ir.machine.parts import Bank
 from tracecut.ir.machine.routes import Routes, distance
 from tracecut.support.arrays import Bytes, Ints, Longs
 from tracecut.support.errors import ArgumentError
+from tracecut.support.lazy_kernels import kept
 
 NEAR, UNDER_WAY, SHARED, OTHER, MEMORY = range(5)  # where the line of an access was found
 FOUND = ("own", "under_way", "shared", "other", "memory")
@@ -170,7 +171,7 @@ def no_caches() -> Caches:
     return Caches(geometry, ints, ints, groups, longs, banks, longs, rows, sharers, *counts)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def numbered(addresses: Longs, accesses: Bytes, bits: int) -> tuple[Ints, Longs]:
     """Lines of 2^bits bytes by their place among all different ones, in the order in which they come; those. O(n).
 

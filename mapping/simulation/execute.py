@@ -22,10 +22,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from tracecut.ir.machine.cache_simulator import WAYS
 from tracecut.ir.machine.routes import MESH, Routes
 from tracecut.support.arrays import Ints, Longs
+from tracecut.support.lazy_kernels import kept
 
 from .caches import CHANGED, NEAR, NEAR_SET, OWNER, UNDER_WAY, Caches, change, far_number, renewed, slice_of
 from .flights import (
@@ -95,7 +95,7 @@ class Run(NamedTuple):
     done: int
 
 
-@njit(cache=True, nogil=True)
+@kept
 def execute(
     plan: Plan,
     routes: Routes,

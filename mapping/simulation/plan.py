@@ -12,11 +12,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from tracecut.ir.dependence_graph import MEMORY, DependenceGraph, Ids
 from tracecut.mapping.tasks.task_graph import TaskGraph
 from tracecut.support.arrays import Bytes, Floats, Ints, Longs
 from tracecut.support.errors import ArgumentError
+from tracecut.support.lazy_kernels import kept
 
 MOST_NODES = 2**31 - 1
 LONGEST = 2**31 - 1  # cycles of a node, an int32
@@ -94,7 +94,7 @@ def size_of(graph: DependenceGraph) -> int:
     return 40 * graph.n + 64 * graph.m
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _nodes(
     dst: Ids,
     home: Ints,
@@ -174,7 +174,7 @@ def _nodes(
     return node_of, consumer, core, cost, misses, line, over
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _cycles(stated: Any, speeds: Floats, instruction: Any, core: Any, over: Longs) -> Any:
     """Cycles on a core; the first instruction that takes more than LONGEST there is put into `over`."""
     cycles = np.int64(np.ceil(stated / speeds[core]))
@@ -185,7 +185,7 @@ def _cycles(stated: Any, speeds: Floats, instruction: Any, core: Any, over: Long
     return cycles
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _groups(
     src: Ids, at: Ints, home: Ints, node_of: Ints, consumer: Ints, core: Ints, n: int, cores: int
 ) -> tuple[Ints, Ints, Ints, Ints, Ints, Ints]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from tracecut.support.arrays import Ints
+from tracecut.support.lazy_kernels import kept
 
 
-@njit(cache=True, nogil=True)
+@kept
 def push(heap: Ints, base: int, ready: Ints, core: int, node: int) -> None:
     place: Any = np.int64(ready[core])
     ready[core] += 1
@@ -22,7 +22,7 @@ def push(heap: Ints, base: int, ready: Ints, core: int, node: int) -> None:
     heap[base + place] = node
 
 
-@njit(cache=True, nogil=True)
+@kept
 def pop(heap: Ints, base: int, ready: Ints, core: int) -> None:
     ready[core] -= 1
     size = np.int64(ready[core])

@@ -20,11 +20,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from tracecut.ir.clustering import Clustering
 from tracecut.ir.dependence_graph import MEMORY, DependenceGraph, Ids
 from tracecut.support.arrays import Bytes, Floats, Ints, frozen
 from tracecut.support.errors import ArgumentError
+from tracecut.support.lazy_kernels import kept
 
 from .cluster_graph import ClusterGraph
 
@@ -115,7 +115,7 @@ def _word_ends(tasks: TaskGraph) -> tuple[Ints, Ints]:
     return ends[0], ends[1]
 
 
-@njit(cache=True)
+@kept
 def _ends(src: Ids, dst: Ids, home: Ints, at: Ints, k: int, replicas: bool) -> tuple[Ints, Ints]:
     """Ends of the messages, or of home and replicas; of each instruction those of its users first."""
     n, m = home.size, src.size
@@ -150,7 +150,7 @@ def _ends(src: Ids, dst: Ids, home: Ints, at: Ints, k: int, replicas: bool) -> t
     return sent[:found].copy(), got[:found].copy()
 
 
-@njit(cache=True)
+@kept
 def _homes(src: Ids, dst: Ids, weight: Ints, at: Ints, n: int, k: int) -> Ints:
     """Home of each vertex of a vertex cut; a vertex without edges runs in the cluster of the vertex before it."""
     m = src.size
@@ -189,7 +189,7 @@ def _homes(src: Ids, dst: Ids, weight: Ints, at: Ints, n: int, k: int) -> Ints:
     return home
 
 
-@njit(cache=True)
+@kept
 def _loads(dst: Ids, weight: Ints, kind: Bytes, time: Ints, home: Ints, at: Ints, k: int) -> Floats:
     """Cycles that each cluster spends."""
     load = np.zeros(k)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from numba import njit
 from tracecut.partition.datastructures.typed_views import Words
 from tracecut.support.arrays import Floats, Ints, Longs
+from tracecut.support.lazy_kernels import kept
 
 LOOK = 32  # members of a net that are examined; without a limit hubs take quadratic time
 KNOWN = 1 << 12  # a power of two
@@ -39,7 +40,7 @@ def cut_pairs(nets: Nets, labels: Ints, k: int) -> Words:
     return _cut_pairs(nets.starts, nets.pins, nets.pairs, short)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _cut_pairs(starts: Longs, pins: Words, pairs: bool, labels: Any) -> Words:
     found = np.empty((pins.size + 1, 2), np.uint32)  # memory is only taken for those that are cut
     count = 0
@@ -57,7 +58,7 @@ def renewed_pairs(nets: Nets, pairs: Words, labels: Ints, moved: Longs) -> Words
     return _renewed_pairs(pairs, nets.offsets, nets.nets, nets.starts, nets.pins, labels, moved)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _renewed_pairs(
     pairs: Words, offsets: Longs, names: Words, starts: Longs, pins: Words, labels: Ints, moved: Longs
 ) -> Words:
@@ -81,7 +82,7 @@ def _renewed_pairs(
     return found[:count].copy()
 
 
-@njit(cache=True, nogil=True)
+@kept
 def adjacent_clusters(pairs: Words, labels: Words, k: int) -> Longs:
     """k · a + b for clusters a ≠ b that meet in a pair, in both directions, with some duplicates. O(pairs)."""
     found = np.empty(64, np.int64)
@@ -103,7 +104,7 @@ def adjacent_clusters(pairs: Words, labels: Words, k: int) -> Longs:
     return found[:count]
 
 
-@njit(cache=True, nogil=True)
+@kept
 def leaving(pairs: Words, labels: Words, begins: Longs, targets: Longs, flow: Floats, met: bool) -> Flags:
     """Members of pairs whose cluster hands some on, bool (n); `met`: only those that meet a cluster that takes them.
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from tracecut.partition.datastructures.typed_views import Words, floats, words
 from tracecut.support.arrays import Floats, Ints, Longs
+from tracecut.support.lazy_kernels import kept
 
 
 def fill_empty(labels: Ints, k: int, weights: Floats | None) -> Ints:
@@ -26,7 +26,7 @@ def fill_empty(labels: Ints, k: int, weights: Floats | None) -> Ints:
     return filled
 
 
-@njit(cache=True, nogil=True)
+@kept
 def counted(labels: Words, k: int) -> Longs:
     """How often each of k labels occurs: `np.bincount` without a copy of the labels in 64 bits."""
     sizes = np.zeros(k, np.int64)
@@ -35,7 +35,7 @@ def counted(labels: Words, k: int) -> Longs:
     return sizes
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _all_occur(labels: Words, k: int) -> bool:
     """Whether each of k labels occurs; stops reading as soon as this is known."""
     seen = np.zeros(k, np.bool_)
@@ -49,7 +49,7 @@ def _all_occur(labels: Words, k: int) -> bool:
     return False
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _fill_empty(labels: Ints, sizes: Longs, loads: Floats, weights: Floats) -> None:
     mean = loads.sum() / sizes.size
     part = 0

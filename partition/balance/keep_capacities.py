@@ -10,13 +10,13 @@ from __future__ import annotations
 import heapq
 
 import numpy as np
-from numba import njit
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.partition.datastructures.integer_weights import uneven
 from tracecut.partition.datastructures.plain_graphs import has_pairs
 from tracecut.partition.datastructures.typed_views import Words, floats, longs, words
 from tracecut.support.arrays import Floats, Ints, Longs
 from tracecut.support.errors import ArgumentError
+from tracecut.support.lazy_kernels import kept
 
 from .borders import LOOK, Nets, adjacent_clusters, connect, cut_pairs, leaving, renewed_pairs
 from .least_imbalance import pack_by_weight
@@ -126,7 +126,7 @@ def _move_along_paths(
         _hand_over(int(source), own, targets[slots], flow[slots], nets, weights, labels, loads, room)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _plan(begins: Longs, targets: Longs, backward: Longs, loads: Floats, wanted: Floats) -> Floats:
     """float64 (arcs of the quotient graph): load to move over each arc, from clusters above `wanted` to the nearest
     below.
@@ -193,7 +193,7 @@ def _downstream_first(begins: Longs, targets: Longs, flow: Floats) -> list[int]:
     return order
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _by_cluster(items: Longs, labels: Words, k: int) -> tuple[Longs, Words]:
     """The items of cluster c, in their order: `result[1][result[0][c] : result[0][c + 1]]`."""
     bounds = np.zeros(k + 1, np.int64)
@@ -208,7 +208,7 @@ def _by_cluster(items: Longs, labels: Words, k: int) -> tuple[Longs, Words]:
     return bounds, members
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _hand_over(
     source: int,
     members: Words,
@@ -264,7 +264,7 @@ def _hand_over(
                     looks += 1
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _move_anywhere(order: Longs, weights: Floats, labels: Ints, loads: Floats, room: Floats) -> None:
     """Move members out of clusters above `room`, the heaviest that fits first, to the cluster with the most room."""
     for item in order:

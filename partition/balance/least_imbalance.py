@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from tracecut.partition.datastructures.typed_views import floats
 from tracecut.support.arrays import Floats, Ints, Longs
+from tracecut.support.lazy_kernels import kept
 
 from .target_sizes import ROUND
 
@@ -90,7 +90,7 @@ def _packed(weights: Floats, targets: Floats, balance: float, empty: bool) -> tu
     return max(balance, ratio), places
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _pack(weights: Floats, wanted: Floats, enough: float, others: int) -> tuple[float, Longs]:
     """The largest load over target, and the bin of each item; `others`: number of lighter items, which can fill empty
     bins."""
@@ -159,7 +159,7 @@ def _pack(weights: Floats, wanted: Floats, enough: float, others: int) -> tuple[
     return most, bins
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _best_fit(weights: Floats, limits: Floats) -> Longs:
     """The bin of each item, the heaviest first, each where least room is left; -1 from the first one that does not fit.
 
@@ -178,7 +178,7 @@ def _best_fit(weights: Floats, limits: Floats) -> Longs:
     return bins
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _seat(order: Longs, weights: Floats, limits: Floats, labels: Longs, fixed: Longs, fill: bool) -> Longs:
     """Items in `order` go to their `fixed` bin, else to their own label if it has room, else to the bin with the most
     room."""

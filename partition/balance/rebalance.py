@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.partition.datastructures.integer_weights import uneven
 from tracecut.partition.datastructures.typed_views import Words, floats, longs, words
 from tracecut.support.arrays import Floats, Ints, Longs
+from tracecut.support.lazy_kernels import kept
 
 from .fill_empty import counted, fill_empty
 from .least_imbalance import best_balance, seated
@@ -170,7 +170,7 @@ def jobs_of_data(graph: LocalityGraph, labels: Ints, weights: Floats, targets: F
     return rebalance(graph, own.view(np.int32), weights, targets, balance)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _roomiest(weight: float, loads: Floats, limits: Floats, cursor: int) -> int:
     """The first cluster from `cursor` on with room for `weight`; the one with the most room if there is none."""
     for step in range(loads.size):
@@ -180,7 +180,7 @@ def _roomiest(weight: float, loads: Floats, limits: Floats, cursor: int) -> int:
     return int(np.argmax(limits - loads))
 
 
-@njit(cache=True, nogil=True)
+@kept
 def sum_loads(labels: Words, weights: Floats, k: int) -> Floats:
     """The load of each cluster, added up in the order of the labels. O(labels)."""
     loads = np.zeros(k)
@@ -189,7 +189,7 @@ def sum_loads(labels: Words, weights: Floats, k: int) -> Floats:
     return loads
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _rebalance(
     offsets: Longs,
     data: Words,
@@ -226,7 +226,7 @@ def _rebalance(
             labels[job] = cursor
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _jobs_of_data(
     offsets: Longs, data: Words, labels: Words, weights: Floats, worth: Floats, targets: Floats, limits: Floats
 ) -> Words:

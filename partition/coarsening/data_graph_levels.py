@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.partition.datastructures.integer_weights import uneven
 from tracecut.partition.datastructures.plain_graphs import data_graph, has_pairs
 from tracecut.partition.datastructures.typed_views import Words, floats, longs, words
 from tracecut.partition.parallel.thread_pool import ThreadPool, blocks
 from tracecut.support.arrays import Floats, Longs
+from tracecut.support.lazy_kernels import kept
 
 from .edge_matching import Weighted
 
@@ -49,7 +49,7 @@ def arranged(graph: LocalityGraph, loads: Floats, order: Words, pool: ThreadPool
     return Weighted(offsets, words(near), longs(edges), floats(heavy))
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _has_loop(data: Words) -> bool:
     """Whether any job of two data touches the same one twice."""
     found = False
@@ -58,7 +58,7 @@ def _has_loop(data: Words) -> bool:
     return found
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _rank(
     order: Words, starts: Longs, loads: Floats, rank: Words, heavy: Floats, sizes: Longs, begin: int, end: int
 ) -> None:
@@ -69,7 +69,7 @@ def _rank(
         sizes[i + 1] = starts[old + np.uint32(1)] - starts[old]
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _ends(
     data: Words,
     starts: Longs,
@@ -89,7 +89,7 @@ def _ends(
             place += 1
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _arrange(
     old_offsets: Longs,
     old_near: Words,

@@ -6,10 +6,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from tracecut.partition.datastructures.typed_views import Words, floats, longs, words
 from tracecut.partition.parallel.thread_pool import ThreadPool, blocks
 from tracecut.support.arrays import Floats, Longs
+from tracecut.support.lazy_kernels import kept
 
 NONE = np.uint32(0xFFFFFFFF)
 LIGHT = 1e-200  # what a vertex without load counts for where something is divided by it
@@ -107,7 +107,7 @@ def contracted(graph: Weighted, mates: Words, pool: ThreadPool) -> tuple[Weighte
     return rows.tight(pool), coarse
 
 
-@njit(cache=True, nogil=True)
+@kept
 def match(rows: Rows, labels: Words, heaviest: float, mates: Words, begin: int, end: int) -> None:
     """Match free vertices of [begin, end), in order, with the free neighbour of most weight² over its load.
 
@@ -130,7 +130,7 @@ def match(rows: Rows, labels: Words, heaviest: float, mates: Words, begin: int, 
         mates[best] = np.uint32(v)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def number_pairs(rows: Rows, mates: Words, coarse: Words, heads: Words, begins: Longs, sums: Floats) -> int:
     """The number of coarse vertices, which are numbered by their first member.
 
@@ -157,7 +157,7 @@ def number_pairs(rows: Rows, mates: Words, coarse: Words, heads: Words, begins: 
     return count
 
 
-@njit(cache=True, nogil=True)
+@kept
 def contract(
     fine: Rows, mates: Words, coarse: Words, heads: Words, rows: Rows, place: int, begin: int, end: int, position: Longs
 ) -> None:
@@ -188,7 +188,7 @@ def contract(
         new_first[c], new_last[c] = start, place
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _close_gaps(rows: Rows, offsets: Longs, near: Words, edges: Longs, begin: int, end: int) -> None:
     for v in range(begin, end):
         shift = rows.first[v] - offsets[v]

@@ -7,13 +7,13 @@ from functools import partial
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from tracecut.partition.balance.rebalance import sum_loads
 from tracecut.partition.datastructures.shuffle import mixed
 from tracecut.partition.datastructures.typed_views import Words, words
 from tracecut.partition.parallel.gather import scattered
 from tracecut.partition.parallel.thread_pool import MOST, ThreadPool, blocks
 from tracecut.support.arrays import Floats, Ints, Longs
+from tracecut.support.lazy_kernels import kept
 
 from .hypergraph_levels import NONE, Level, make_level
 from .visit_order import Visits, shuffled_visits
@@ -114,7 +114,7 @@ def contract(level: Level, groups: Words, n_groups: int, pool: ThreadPool | None
         return make_level(offsets, tight, loads, weights, pool)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def group_nodes(
     level: Level,
     heaviest: float,
@@ -167,7 +167,7 @@ def group_nodes(
             alone[best] = False
 
 
-@njit(cache=True, nogil=True)
+@kept
 def numbered(leader: Words) -> tuple[Words, int]:
     """The group of each node, numbered as met in node order, and how many there are."""
     number = np.full(leader.size, NONE, np.uint32)
@@ -182,7 +182,7 @@ def numbered(leader: Words) -> tuple[Words, int]:
     return groups, n_groups
 
 
-@njit(cache=True, nogil=True)
+@kept
 def pair_unmatched(
     node_weights: Floats,
     order: Words,
@@ -212,7 +212,7 @@ def pair_unmatched(
             waiting[kind] = u
 
 
-@njit(cache=True, nogil=True)
+@kept
 def map_nets(
     offsets: Longs,
     nodes: Words,
@@ -239,7 +239,7 @@ def map_nets(
         keys[net] = key
 
 
-@njit(cache=True, nogil=True)
+@kept
 def equal_nets(sizes: Words, keys: Keys, weights: Ints) -> tuple[Words, Longs, Ints]:
     """The new number of each net that is the first with its pins, NONE for others; new offsets and summed weights."""
     sums = np.zeros(sizes.size, np.int32)
@@ -247,7 +247,7 @@ def equal_nets(sizes: Words, keys: Keys, weights: Ints) -> tuple[Words, Longs, I
     return _numbered_nets(sizes, sums)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _sum_equals(sizes: Words, keys: Keys, weights: Ints, sums: Ints, part: int, parts: int) -> None:
     """Add the weights of nets with equal pins up at the first, of those whose keys fall into one of 2**i parts."""
     chosen, shift = np.uint64(part), np.uint64(40)
@@ -277,7 +277,7 @@ def _sum_equals(sizes: Words, keys: Keys, weights: Ints, sums: Ints, part: int, 
             slot = (slot + np.uint64(1)) & (slots - np.uint64(1))
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _numbered_nets(sizes: Words, sums: Ints) -> tuple[Words, Longs, Ints]:
     """As `equal_nets`, out of the `sums`, which are 0 for all nets but the first with their pins."""
     number = np.full(sizes.size, NONE, np.uint32)
@@ -293,7 +293,7 @@ def _numbered_nets(sizes: Words, sums: Ints) -> tuple[Words, Longs, Ints]:
     return number, rows[: nets + 1].copy(), weights[:nets].copy()
 
 
-@njit(cache=True, nogil=True)
+@kept
 def keep_nets(old: Longs, pins: Words, number: Words, offsets: Longs, tight: Words, first: int, last: int) -> None:
     for net in range(first, last):
         own = number[net]

@@ -6,7 +6,6 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.partition.datastructures.bit_operations import prefetch_row
 from tracecut.partition.datastructures.integer_weights import copy_costs
@@ -14,6 +13,7 @@ from tracecut.partition.datastructures.typed_views import Words, floats, longs, 
 from tracecut.partition.parallel.gather import gathered
 from tracecut.partition.parallel.thread_pool import ThreadPool, blocks
 from tracecut.support.arrays import Floats, Ints, Longs
+from tracecut.support.lazy_kernels import kept
 
 NONE = np.uint32(0xFFFFFFFF)
 LONELY = np.uint32(0xFFFFFFFE)  # instead of a number: a datum of one job
@@ -118,7 +118,7 @@ def _flipped(offsets: Longs, members: Words, size: int, pool: ThreadPool | None)
     return starts, rows
 
 
-@njit(cache=True, nogil=True)
+@kept
 def flip(offsets: Longs, members: Words, size: int) -> tuple[Longs, Words]:
     counts = np.zeros((1, size), np.uint32)
     _count(offsets, members, counts[0], 0, offsets.size - 1)
@@ -128,14 +128,14 @@ def flip(offsets: Longs, members: Words, size: int) -> tuple[Longs, Words]:
     return starts, rows
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _count(offsets: Longs, members: Words, counts: Words, first: int, last: int) -> None:
     """How often each member occurs in the rows [first, last)."""
     for i in range(offsets[first], offsets[last]):
         counts[members[i]] += np.uint32(1)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _places(counts: Words) -> tuple[Longs, Longs]:
     """Where each transposed row starts, int64 (size + 1), and where each block of rows begins in it, (blocks, size)."""
     starts = np.zeros(counts.shape[1] + 1, np.int64)
@@ -149,7 +149,7 @@ def _places(counts: Words) -> tuple[Longs, Longs]:
     return starts, places
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _scatter(offsets: Longs, members: Words, places: Longs, rows: Words, first: int, last: int) -> None:
     for row in range(first, last):
         for i in range(offsets[row], offsets[row + 1]):
@@ -157,7 +157,7 @@ def _scatter(offsets: Longs, members: Words, places: Longs, rows: Words, first: 
             places[members[i]] += 1
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _renumber(
     offsets: Longs, data: Words, starts: Longs, near: Words, order: Words, costs: Longs
 ) -> tuple[Longs, Words, Ints]:
@@ -201,7 +201,7 @@ def _renumber(
     return rows, nets[:out].copy(), weights[:count].copy()
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _part_nets(offsets: Longs, nodes: Words, weights: Ints, places: Words) -> tuple[Longs, Words, Ints]:
     rows = np.zeros(offsets.size, np.int64)
     pins = np.empty(nodes.size, np.uint32)

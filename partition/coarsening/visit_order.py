@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from tracecut.partition.datastructures.shuffle import shuffle
 from tracecut.partition.datastructures.typed_views import Words, words
 from tracecut.partition.parallel.thread_pool import MOST
 from tracecut.support.arrays import Longs
+from tracecut.support.lazy_kernels import kept
 
 LITTLE = 4096  # nodes, of fewer one thread visits all
 
@@ -37,7 +37,7 @@ def shuffled_visits(nodes: int, labels: Words | None, seed: int) -> Visits:
     return Visits(words(order), tuple(words(lot) for lot in np.split(dealt, starts)))
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _dealt(order: Words, labels: Words, k: int) -> tuple[Words, Longs]:
     """The nodes in `MOST` lots of whole labels, each lot in the order that was; where each lot but the first begins."""
     starts = np.zeros(MOST + 1, np.int64)

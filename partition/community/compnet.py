@@ -7,7 +7,6 @@ follows is an objective of the same kind, not that program.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.partition.balance.fill_empty import fill_empty
 from tracecut.partition.balance.rebalance import capacities, loads_and_shares
@@ -16,6 +15,7 @@ from tracecut.partition.datastructures.plain_graphs import data_graph
 from tracecut.partition.datastructures.typed_views import Words, floats, longs, words
 from tracecut.partition.parallel.thread_pool import ThreadPool
 from tracecut.support.arrays import Floats, Ints, Longs
+from tracecut.support.lazy_kernels import kept
 
 SWEEPS = 8  # of single moves between the k communities
 LEAST = 1 / 32  # of these: where fewer do not meet, the others merge with the next by load
@@ -100,7 +100,7 @@ def _proposed(level: Weighted, volume: Floats, twice: float, total: float, evenn
     return mates
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _degrees(offsets: Longs, edges: Longs) -> Floats:
     degrees = np.zeros(offsets.size - 1)
     for v in range(degrees.size):
@@ -109,7 +109,7 @@ def _degrees(offsets: Longs, edges: Longs) -> Floats:
     return degrees
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _best_merges(
     graph: Weighted, volumes: Floats, partners: Words, twice: float, total: float, evenness: float
 ) -> tuple[Words, Floats]:
@@ -130,7 +130,7 @@ def _best_merges(
     return best, gain
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _pair(order: Words, best: Words, mates: Words, most: int) -> int:
     """Make up to `most` of the merges in `order`, each community in one at most; returns their number."""
     made = 0
@@ -144,7 +144,7 @@ def _pair(order: Words, best: Words, mates: Words, most: int) -> int:
     return made
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _move(
     graph: Weighted, volumes: Floats, labels: Words, limits: Floats, twice: float, total: float, evenness: float
 ) -> int:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numba import njit
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.support.arrays import Floats, Longs
+from tracecut.support.lazy_kernels import kept
 
 from .typed_views import Words, floats, longs, words
 
@@ -83,7 +83,7 @@ def charging_copies(graph: LocalityGraph) -> LocalityGraph:
     return charged
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _spread(offsets: Longs, data: Words, weights: Floats) -> Floats:
     """The mean weight of the data of each job but one with the largest, 0 for a job of less than two."""
     found = np.zeros(offsets.size - 1)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.support.arrays import Ints, Longs
 from tracecut.support.errors import ArgumentError
+from tracecut.support.lazy_kernels import kept
 
 from .integer_weights import copy_costs, cut_costs
 from .typed_views import Words, longs, words
@@ -119,7 +119,7 @@ def _pairs(graph: LocalityGraph) -> tuple[Words, Words, Longs]:
     return u[:count], v[:count], weight[:count]
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _all_two(offsets: Longs) -> bool:
     other = 0
     for job in range(offsets.size):
@@ -127,7 +127,7 @@ def _all_two(offsets: Longs) -> bool:
     return other == 0
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _incidence(ends: Words, size: int) -> tuple[Longs, Words]:
     """The edges of each vertex, rising."""
     starts = np.zeros(size + 2, np.int64)
@@ -143,7 +143,7 @@ def _incidence(ends: Words, size: int) -> tuple[Longs, Words]:
     return starts[: size + 1].copy(), names
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _count_pairs(offsets: Longs) -> int:
     total = 0
     for job in range(offsets.size - 1):
@@ -152,7 +152,7 @@ def _count_pairs(offsets: Longs) -> int:
     return total
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _expand_jobs(offsets: Longs, data: Words, costs: Longs, unit: int, u: Words, v: Words, weight: Longs) -> int:
     count = 0
     for job in range(offsets.size - 1):
@@ -169,7 +169,7 @@ def _expand_jobs(offsets: Longs, data: Words, costs: Longs, unit: int, u: Words,
     return count
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _link_jobs(starts: Longs, jobs: Words, costs: Longs, ring: bool) -> tuple[Words, Words, Longs]:
     u, v = np.empty(jobs.size, np.uint32), np.empty(jobs.size, np.uint32)
     weight = np.empty(jobs.size, np.int64)
@@ -189,7 +189,7 @@ def _link_jobs(starts: Longs, jobs: Words, costs: Longs, ring: bool) -> tuple[Wo
     return u[:count], v[:count], weight[:count]
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _merge(u: Words, v: Words, weight: Longs, size: int) -> tuple[Longs, Words, Longs]:
     """Symmetric CSR of the pairs: self-loops dropped, parallel edges merged, neighbours in order of first mention."""
     starts = np.zeros(size + 1, np.int64)

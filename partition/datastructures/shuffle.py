@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
+from tracecut.support.lazy_kernels import kept
 
 from .typed_views import Words
 
 WINDOW = 1024  # nodes shuffled among each other
 
 
-@njit(cache=True, nogil=True)
+@kept
 def shuffle(values: Words, seed: int) -> None:
     """Shuffle within windows of `WINDOW`: as good as any for breaking ties, and near in memory what is near."""
     state = mixed(np.uint64(seed))

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 from tracecut.support.arrays import Floats
+from tracecut.support.lazy_kernels import kept
 
 from .typed_views import Words
 
 NOBODY = np.uint32(0xFFFFFFFF)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def contest(values: Floats, entered: int, room: int) -> Words:
     """A tournament of the first `entered` of `room` places: node 1 is the winner, of equals the lowest. O(room)."""
     width = 1
@@ -25,7 +26,7 @@ def contest(values: Floats, entered: int, room: int) -> Words:
     return tree
 
 
-@njit(cache=True, nogil=True)
+@kept
 def play(tree: Words, values: Floats, place: int, enters: bool) -> None:
     """Update the winners above a place whose value changed, that enters or that leaves. O(log room)."""
     node = tree.size // 2 + place

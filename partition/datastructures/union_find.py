@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 from tracecut.support.arrays import Longs
+from tracecut.support.lazy_kernels import kept
 
 
 def _swap(typing: Any, array: Any, place: Any, expected: Any, value: Any) -> Any:
@@ -35,7 +36,7 @@ def _swap(typing: Any, array: Any, place: Any, expected: Any, value: Any) -> Any
 swap: Any = intrinsic(_swap)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def find(parents: Longs, item: int | np.int64) -> int:
     """The root of an item. Paths are not compressed, since other threads may be following them. O(depth)."""
     while True:
@@ -45,7 +46,7 @@ def find(parents: Longs, item: int | np.int64) -> int:
         item = parent
 
 
-@njit(cache=True, nogil=True)
+@kept
 def join(parents: Longs, a: int | np.int64, b: int | np.int64) -> bool:
     """Make one set of those of a and b; False if they are one already."""
     while True:
@@ -64,7 +65,7 @@ def join(parents: Longs, a: int | np.int64, b: int | np.int64) -> bool:
             return True
 
 
-@njit(cache=True, nogil=True)
+@kept
 def depth(parents: Longs) -> int:
     """Items on the longest way to a root; O(n · depth)."""
     longest = 0

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.partition.balance.rebalance import capacities, loads_and_shares
 from tracecut.partition.datastructures.integer_weights import whole, whole_costs
 from tracecut.partition.datastructures.plain_graphs import PlainGraph, merged
 from tracecut.partition.datastructures.typed_views import Words, floats, longs, words
 from tracecut.support.arrays import Floats, Ints, Longs
+from tracecut.support.lazy_kernels import kept
 
 from .split_connect import run_inner
 
@@ -100,7 +100,7 @@ def _copies(graph: LocalityGraph, labels: Ints, k: int, costs: Longs) -> int:
     return int(costs[copied].sum() - costs[held].sum()) if costs.size else int(copied.size - held.size)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _pins_of_data(data: Words, n_data: int) -> tuple[Longs, Words]:
     starts = np.zeros(n_data + 1, np.int64)
     for datum in data:
@@ -115,7 +115,7 @@ def _pins_of_data(data: Words, n_data: int) -> tuple[Longs, Words]:
     return starts, pins
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _links(
     offsets: Longs, starts: Longs, pins: Words, costs: Longs, ring: bool, dominant: int
 ) -> tuple[Words, Words, Longs]:
@@ -140,7 +140,7 @@ def _links(
     return u[:count].copy(), v[:count].copy(), weight[:count].copy()
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _jobs_of_clones(offsets: Longs, parts: Words, weights: Floats, limits: Floats) -> Words:
     jobs = offsets.size - 1
     labels = np.empty(jobs, np.uint32)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.partition.balance.rebalance import loads_and_shares, work_on_data
 from tracecut.partition.datastructures.typed_views import Words, floats, longs, words
@@ -11,6 +10,7 @@ from tracecut.partition.external.metis import metis_labels
 from tracecut.partition.streaming.place_general import list_offsets
 from tracecut.partition.streaming.stream_pins import count_pins
 from tracecut.support.arrays import Floats, Ints, Longs
+from tracecut.support.lazy_kernels import kept
 
 
 def wvp_random(
@@ -85,7 +85,7 @@ def _follow(
     return labels.view(np.int32)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _follow_data(
     offsets: Longs, data: Words, own: Words, rooms: Longs, weights: Floats, scale: Floats, draws: Floats
 ) -> Words:

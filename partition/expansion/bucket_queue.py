@@ -10,6 +10,7 @@ from numba import njit
 from tracecut.partition.datastructures.bit_operations import lowest_bit
 from tracecut.partition.datastructures.typed_views import Words
 from tracecut.support.arrays import Longs
+from tracecut.support.lazy_kernels import kept
 
 # Data with this many open jobs or more share the last bucket, so that the set of used buckets fits one word
 BUCKETS = 64
@@ -110,7 +111,7 @@ def close_job(queue: Queue, x: np.uint32, used: np.uint64, even: bool) -> np.uin
     return used
 
 
-@njit(cache=True, nogil=True)
+@kept
 def sorted_border(data: Table, members: Words) -> Words:
     """Empty the queue; returns the members with open jobs, sorted by that number, then by id."""
     keys = np.empty(members.size, np.int64)
@@ -128,7 +129,7 @@ def sorted_border(data: Table, members: Words) -> Words:
     return border
 
 
-@njit(cache=True, nogil=True)
+@kept
 def data_table(starts: Longs) -> Table:
     table = np.empty((starts.size - 1, 8), np.uint32)
     for datum in range(starts.size - 1):

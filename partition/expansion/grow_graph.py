@@ -9,6 +9,7 @@ from numba import njit
 from tracecut.partition.datastructures.bit_operations import prefetch_row
 from tracecut.partition.datastructures.typed_views import Words
 from tracecut.support.arrays import Floats, Longs
+from tracecut.support.lazy_kernels import kept
 
 from . import bucket_queue as bq
 
@@ -18,7 +19,7 @@ OUTSIDE = np.uint16(0xFFFF)
 Bits = npt.NDArray[np.uint64]
 
 
-@njit(cache=True, nogil=True)
+@kept
 def grow_pairs(pins: Words, n_data: int, weights: Floats, ends: Floats, even: bool) -> tuple[Words, Words]:
     """Labels and jobs in the order of placement, equal to those of the general kernel in `grow_hypergraph`.
 
@@ -161,7 +162,7 @@ def _is_done(done: Bits, job: np.uint32) -> bool:
     return (done[job >> np.uint32(6)] >> np.uint64(job & np.uint32(63))) & np.uint64(1) != 0
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _rows(pins: Words, n_data: int) -> tuple[Longs, bq.Table]:
     """Where the list of each datum begins, int64 (data + 1), and the lists: other end and job, uint32 (pins, 2)."""
     starts = np.zeros(n_data + 1, np.int64)

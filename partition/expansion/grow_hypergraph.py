@@ -19,6 +19,7 @@ from tracecut.partition.datastructures.plain_graphs import has_pairs
 from tracecut.partition.datastructures.typed_views import Words, floats, longs, words
 from tracecut.support.arrays import Floats, Ints, Longs
 from tracecut.support.errors import ArgumentError
+from tracecut.support.lazy_kernels import kept
 
 from . import bucket_queue as bq
 from .grow_graph import MOST_CLUSTERS, grow_pairs
@@ -129,7 +130,7 @@ def _beside(graph: LocalityGraph, huge: npt.NDArray[np.bool_], loads: Floats, sh
     return both, np.concatenate([others[order], apart]).astype(np.int32)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _packed(weights: Floats, wanted: Floats) -> tuple[Ints, Floats]:
     """Each cluster in turn takes at least one job, until its load is nearest to its target. int32 (jobs), and the
     loads."""
@@ -143,7 +144,7 @@ def _packed(weights: Floats, wanted: Floats) -> tuple[Ints, Floats]:
     return labels, held
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _grow(
     offsets: Longs, pins: Words, starts: Longs, near: Words, weights: Floats, ends: Floats, even: bool
 ) -> tuple[Words, Words]:
@@ -225,7 +226,7 @@ def _grow(
     return _finish(jobs, weights, ends, load, order, placed), order
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _next_small(x: np.uint32, part: np.uint32, jobs: bq.Table, data: bq.Table, pins: Words, near: Words) -> np.uint32:
     """A datum outside the set that shares an open job with x and has fewer than `BUCKETS` open jobs; NONE if there is
     none.
@@ -286,7 +287,7 @@ def _join(
     return full, load, bq.push(queue, y, used), placed
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _finish(jobs: bq.Table, weights: Floats, ends: Floats, load: float, order: Words, placed: int) -> Words:
     """Extract the labels; remaining jobs fill the clusters in turn up to the cumulative targets."""
     labels = np.empty(order.size, np.uint32)
@@ -306,7 +307,7 @@ def _finish(jobs: bq.Table, weights: Floats, ends: Floats, load: float, order: W
     return labels
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _job_table(offsets: Longs) -> bq.Table:
     table = np.empty((offsets.size - 1, 4), np.uint32)
     for job in range(offsets.size - 1):

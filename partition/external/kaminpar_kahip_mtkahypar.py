@@ -8,13 +8,13 @@ by Mt-KaHyPar on the hypergraph, which is the strongest of the kind.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.partition.datastructures.integer_weights import copy_costs, whole
 from tracecut.partition.datastructures.plain_graphs import PlainGraph
 from tracecut.partition.datastructures.typed_views import Words, longs, words
 from tracecut.support.arrays import Floats, Ints, Longs
 from tracecut.support.errors import ArgumentError
+from tracecut.support.lazy_kernels import kept
 
 from .client import Nets, run_tool
 from .metis import label_data
@@ -170,7 +170,7 @@ def _check(name: str, value: str, known: tuple[str, ...]) -> None:
         raise ArgumentError(f"{name} = {value!r}, one of {', '.join(known)} was expected")
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _nets(starts: Longs, jobs: Words, costs: Longs) -> tuple[Longs, Words, Longs]:
     """The data of two distinct jobs or more as nets, each job once; the jobs of a datum are in order."""
     offsets, pins = np.zeros(starts.size, np.int64), np.empty(jobs.size, np.uint32)

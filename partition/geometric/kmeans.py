@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numba import njit
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.partition.balance.fill_empty import fill_empty
 from tracecut.partition.balance.rebalance import capacities, chunk_offsets, loads_and_shares
@@ -13,6 +12,7 @@ from tracecut.partition.datastructures.typed_views import Words, floats
 from tracecut.partition.parallel.thread_pool import ThreadPool, blocks
 from tracecut.support.arrays import Floats, Ints
 from tracecut.support.errors import ArgumentError
+from tracecut.support.lazy_kernels import kept
 
 from .kmeans_sweeps import swept
 from .points import unit_points
@@ -210,7 +210,7 @@ def _gathered(points: Floats, loads: Floats, order: Words, pool: ThreadPool) -> 
     return floats(near), floats(load)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _gather(points: Floats, loads: Floats, order: Words, near: Floats, load: Floats, begin: int, end: int) -> None:
     for i in range(begin, end):
         load[i] = loads[order[i]]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from tracecut.partition.datastructures.typed_views import Words, floats, longs
 from tracecut.partition.parallel.barrier import new_barrier, next_item, run_threads, wait_all
 from tracecut.partition.parallel.thread_pool import ThreadPool
 from tracecut.support.arrays import Floats, Longs
+from tracecut.support.lazy_kernels import kept
 
 from .voronoi_cells import WALLS, Cells, Walls, assign_block, find_walls
 
@@ -90,7 +90,7 @@ def swept(
     return last, total
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _sweep(
     points: Floats, loads: Floats, labels: Words, start: Cells, shares: Floats, rule: Rule, space: SweepSpace,
     barrier: Longs, rank: int, n_threads: int,
@@ -139,7 +139,7 @@ def _sweep(
         last_cells.centres[:], last_cells.reach[:] = centres, reach
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _widest_axis(centres: Floats) -> int:
     best, most = 0, -1.0
     for j in range(centres.shape[1]):
@@ -149,7 +149,7 @@ def _widest_axis(centres: Floats) -> int:
     return best
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _widen(reach: Floats, loads: Floats, wanted: Floats, power: float, slack: float) -> None:
     """A step towards the targets: the load of a cell grows with the power `dimensions` of its reach. The mean reach
     stays 1."""

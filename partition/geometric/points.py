@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.partition.datastructures.typed_views import floats
 from tracecut.support.arrays import Floats
 from tracecut.support.errors import ArgumentError
+from tracecut.support.lazy_kernels import kept
 
 
 def unit_points(graph: LocalityGraph, coords: Floats | None, method: str) -> Floats:
@@ -40,7 +40,7 @@ def unit_points(graph: LocalityGraph, coords: Floats | None, method: str) -> Flo
     return _scaled(floats(coords), largest, low, extent if extent > 0 else 1.0)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _extremes(coords: Floats) -> tuple[float, Floats, Floats]:
     """The largest absolute value, and the least and largest value of each dimension."""
     low, high = coords[0].copy(), coords[0].copy()
@@ -51,7 +51,7 @@ def _extremes(coords: Floats) -> tuple[float, Floats, Floats]:
     return max(np.abs(low).max(), np.abs(high).max()), low, high
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _scaled(coords: Floats, largest: float, low: Floats, extent: float) -> Floats:
     points = np.empty_like(coords)
     for i in range(coords.shape[0]):

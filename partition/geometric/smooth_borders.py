@@ -13,6 +13,7 @@ from tracecut.partition.datastructures.integer_weights import uneven
 from tracecut.partition.datastructures.typed_views import Words, floats, longs, words
 from tracecut.partition.parallel.thread_pool import ThreadPool, blocks
 from tracecut.support.arrays import Floats, Ints, Longs
+from tracecut.support.lazy_kernels import kept
 
 from .voronoi_cells import Cells
 
@@ -92,7 +93,7 @@ def follow(
     return own.view(np.int32)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _activate(graph: CellGraph, labels: Words, active: Flags, begin: int, end: int) -> None:
     """Set `active` for the data of those jobs of [begin, end) that touch several cells."""
     offsets, data = graph.offsets, graph.data
@@ -107,7 +108,7 @@ def _activate(graph: CellGraph, labels: Words, active: Flags, begin: int, end: i
                 break
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _movers(graph: CellGraph, labels: Words, active: Flags, begin: int, end: int, votes: Floats, seen: Words) -> Words:
     """The active data of [begin, end) whose best cell is another one; clears the active flags."""
     found = np.empty(end - begin, np.uint32)
@@ -122,7 +123,7 @@ def _movers(graph: CellGraph, labels: Words, active: Flags, begin: int, end: int
     return found[:count].copy()
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _move(
     graph: CellGraph, loads: Floats, limits: Floats, labels: Words, held: Floats, active: Flags, movers: Words,
     votes: Floats, seen: Words,
@@ -154,7 +155,7 @@ def _move(
     return moved
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _best_cell(graph: CellGraph, labels: Words, v: np.uint32, votes: Floats, seen: Words) -> np.uint32:
     """The best cell of `v` by the rule of `follow`; `votes` is all zero before and after."""
     offsets, data, starts, jobs, costs, points, centres, inverse = graph

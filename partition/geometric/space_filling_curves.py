@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.partition.balance.fill_empty import fill_empty
 from tracecut.partition.balance.rebalance import chunk_labels, loads_and_shares
@@ -11,6 +10,7 @@ from tracecut.partition.datastructures.radix_sort import Keys, radix_order
 from tracecut.partition.datastructures.typed_views import Words, floats
 from tracecut.partition.parallel.thread_pool import ThreadPool, blocks
 from tracecut.support.arrays import Floats, Ints
+from tracecut.support.lazy_kernels import kept
 
 from .points import unit_points
 
@@ -87,7 +87,7 @@ def _chunks(points: Floats, k: int, weights: Floats | None, targets: Floats | No
     return fill_empty(labels, k, loads)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _curve_keys(points: Floats, side: int, turning: bool, keys: Keys, begin: int, end: int) -> None:
     dims = points.shape[1]
     cell = np.zeros(dims, np.uint64)
@@ -105,7 +105,7 @@ def _curve_keys(points: Floats, side: int, turning: bool, keys: Keys, begin: int
         keys[i] = key
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _to_hilbert(cell: Keys, side: int) -> None:
     """Axes to the transposed Hilbert index, in place (Skilling 2004, `AxestoTranspose`)."""
     for level in range(side - 1, 0, -1):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from tracecut.partition.datastructures.typed_views import Words, floats, longs, words
 from tracecut.support.arrays import Floats, Ints, Longs
+from tracecut.support.lazy_kernels import kept
 
 from .voronoi_cells import Cells
 
@@ -47,7 +47,7 @@ def trim(points: Floats, loads: Floats, labels: Words, cells: Cells, limits: Flo
     return own.view(np.int32)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _give(
     points: Floats,
     loads: Floats,

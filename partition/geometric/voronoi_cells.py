@@ -12,6 +12,7 @@ import numpy as np
 from numba import njit
 from tracecut.partition.datastructures.typed_views import Words
 from tracecut.support.arrays import Floats
+from tracecut.support.lazy_kernels import kept
 
 WALLS = 40  # walls stored per cell: it has about 6 in 2D and 15 in 3D; beyond the last, all centres are compared
 FLAT = 3  # coordinates of every point; 2D points are padded, so that the innermost loop has a fixed length
@@ -47,7 +48,7 @@ def padded(points: Floats) -> Floats:
     return np.ascontiguousarray(np.pad(points, ((0, 0), (0, missing)))) if missing > 0 else points
 
 
-@njit(cache=True, nogil=True)
+@kept
 def find_walls(cells: Cells, line: Words, axis: int, widest: float, found: Walls, begin: int, end: int) -> None:
     """The nearest walls of the cells at positions [begin, end) of `line`, nearest first.
 
@@ -100,7 +101,7 @@ def _square(points: Floats, i: int, centres: Floats, c: int) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
+@kept
 def assign_block(
     points: Floats, loads: Floats, labels: Words, centres: Floats, inverse: Floats, found: Walls, begin: int, end: int,
     sums: Floats,

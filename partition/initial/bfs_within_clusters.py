@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.partition.datastructures.radix_sort import stable_order
 from tracecut.partition.datastructures.typed_views import Words, longs, words
 from tracecut.partition.expansion.grow_hypergraph import SKEWED
 from tracecut.partition.parallel.thread_pool import MOST, ThreadPool
 from tracecut.support.arrays import Ints, Longs
+from tracecut.support.lazy_kernels import kept
 
 NONE = np.uint32(0xFFFFFFFF)
 
@@ -42,7 +42,7 @@ def walk_clusters(graph: LocalityGraph, labels: Ints, k: int, pool: ThreadPool) 
     return order.view(np.int32)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _walk(
     offsets: Longs,
     data: Words,

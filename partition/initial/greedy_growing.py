@@ -10,6 +10,7 @@ from tracecut.partition.coarsening.edge_matching import Rows, Weighted
 from tracecut.partition.datastructures.tournament_tree import contest, play
 from tracecut.partition.datastructures.typed_views import Words
 from tracecut.support.arrays import Floats, Longs
+from tracecut.support.lazy_kernels import kept
 
 NONE = np.uint32(0xFFFFFFFF)
 LOOKS = 64  # at entries of lists, for each vertex and end of an edge, after which they are not looked through any more
@@ -45,7 +46,7 @@ class Connections(NamedTuple):
     met: Words
 
 
-@njit(cache=True, nogil=True)
+@kept
 def grow(graph: Weighted, shares: Floats, start: int) -> Words:
     """Parts grown one after the other, each until it has its share of what is left.
 
@@ -154,12 +155,12 @@ def grow(graph: Weighted, shares: Floats, start: int) -> Words:
     return labels
 
 
-@njit(cache=True, nogil=True)
+@kept
 def connections(k: int) -> Connections:
     return Connections(np.zeros(k, np.int64), np.empty(k, np.uint32))
 
 
-@njit(cache=True, nogil=True)
+@kept
 def fill_parts(loads: Floats, parts: Parts) -> None:
     """Overwrite load and size of each part by those of its vertices. O(n + k)."""
     parts.held[:], parts.sizes[:] = 0.0, 0
@@ -205,7 +206,7 @@ def move(v: int, part: int, load: float, parts: Parts) -> None:
     parts.sizes[part] += 1
 
 
-@njit(cache=True, nogil=True)
+@kept
 def improve(rows: Rows, parts: Parts, sweeps: int) -> None:
     """Move each vertex, in their order, to the part that it has most edges to, where that has room.
 
@@ -227,7 +228,7 @@ def improve(rows: Rows, parts: Parts, sweeps: int) -> None:
             break
 
 
-@njit(cache=True, nogil=True)
+@kept
 def attempts(graph: Weighted, shares: Floats, limits: Floats, starts: Longs, sweeps: int) -> tuple[Words, float]:
     """The best of the partitions grown at `starts` and improved, the first of equals, and its `worth` (0 if alone).
 
@@ -246,7 +247,7 @@ def attempts(graph: Weighted, shares: Floats, limits: Floats, starts: Longs, swe
     return best, float(least)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def worth(rows: Rows, limits: Floats, labels: Words) -> float:
     """The weight of cut edges (each counted at both ends), more by what parts hold above their limits. O(edges)."""
     first, last, near, edges, loads = rows

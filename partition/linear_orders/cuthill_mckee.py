@@ -11,12 +11,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.partition.datastructures.plain_graphs import has_pairs
 from tracecut.partition.datastructures.radix_sort import stable_order
 from tracecut.partition.datastructures.typed_views import Words, longs, words
 from tracecut.support.arrays import Longs
+from tracecut.support.lazy_kernels import kept
 
 DONE = np.uint32(0xFFFFFFFF)
 SHORT = 24  # lists up to this length are sorted by insertion
@@ -71,7 +71,7 @@ def has_centres(graph: LocalityGraph) -> bool:
     return int(np.bincount(graph.data[graph.offsets[:-1]]).max()) == 1
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _stars(offsets: Longs, pins: Words, degree: Words, limit: int) -> tuple[Longs, Words]:
     """CSR neighbours of each datum: the first pin of a job and each other one, both ways, no self-loops, no hubs."""
     size = degree.size
@@ -122,7 +122,7 @@ class Walk(NamedTuple):
     order: Words
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _search(root: np.uint32, begin: int, stamp: np.uint32, place: bool, walk: Walk) -> tuple[int, int, int]:
     """Breadth-first search from `root` into `order[begin:]`; with `place`, in Cuthill-McKee order and for good.
 
@@ -164,7 +164,7 @@ def _search(root: np.uint32, begin: int, stamp: np.uint32, place: bool, walk: Wa
         level += 1
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _walk(
     starts: Longs,
     near: Words,
@@ -220,7 +220,7 @@ def _walk(
     return order
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _sort_by_degree(part: Words, degree: Words) -> None:
     """Stable sort in place: short lists by insertion, long ones by (degree, position) keys."""
     size = part.size

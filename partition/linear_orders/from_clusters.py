@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from tracecut.ir.clustering import Clustering
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.ir.ordering import Ordering
@@ -11,6 +10,7 @@ from tracecut.partition.datastructures.radix_sort import Keys, radix_order, stab
 from tracecut.partition.datastructures.typed_views import Words, longs, ranks, words
 from tracecut.support.arrays import Longs
 from tracecut.support.errors import ArgumentError
+from tracecut.support.lazy_kernels import kept
 
 from .cuthill_mckee import walk
 from .simple import keep_spaces
@@ -89,7 +89,7 @@ def order_blocks(offsets: Longs, labels: Words, k: int) -> Words:
     return walk(quotient, limit=quotient.n_pins)  # a few clusters share all rows: none of them is a hub
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _distinct(offsets: Longs, labels: Words, k: int) -> tuple[Longs, Words]:
     """Each row without repeated labels: lengths of the rows, and the labels one row after the other.
 
@@ -117,7 +117,7 @@ def _distinct(offsets: Longs, labels: Words, k: int) -> tuple[Longs, Words]:
     return lengths[:rows].copy(), kept[:count].copy()
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _first_blocks(starts: Longs, near: Words, block: Words, k: int) -> Words:
     """Lowest block that touches each datum; k for untouched data."""
     home = np.empty(starts.size - 1, np.uint32)
@@ -129,7 +129,7 @@ def _first_blocks(starts: Longs, near: Words, block: Words, k: int) -> Words:
     return home
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _block_keys(offsets: Longs, data: Words, rank: Words, home: Words, block: Words, bits: int) -> Keys:
     """(lowest rank among the data of the job's own block, highest rank of all) of each job."""
     jobs = offsets.size - 1

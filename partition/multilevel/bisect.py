@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from tracecut.partition.coarsening import heavy_pins as hp
 from tracecut.partition.coarsening.hypergraph_levels import NONE, Level, flip
 from tracecut.partition.datastructures.read_only_in_kernels import read_only
@@ -14,6 +13,7 @@ from tracecut.partition.datastructures.typed_views import Words
 from tracecut.partition.refinement.km1 import refine_serial
 from tracecut.partition.refinement.km1_fm import compiled_workspace
 from tracecut.support.arrays import Floats
+from tracecut.support.lazy_kernels import kept
 
 SMALL = 120  # nodes that are bisected without coarsening further
 HEAVIEST = 1.5  # largest load of a node, as a multiple of total load / SMALL
@@ -27,7 +27,7 @@ BATCH: Any = np.int64(25)
 LEAST, PATIENCE = 0.01, 1.0
 
 
-@njit(cache=True, nogil=True)
+@kept
 def bisect_nodes(level: Level, shares: Floats, limits: Floats, seed: int) -> tuple[Words, float, int]:
     """Two sides of the loads `shares`, at most `limits` where nodes allow; both float64 (2).
 
@@ -67,7 +67,7 @@ def bisect_nodes(level: Level, shares: Floats, limits: Floats, seed: int) -> tup
     return sides, excess, cost
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _grouped(level: Level, heaviest: float, seed: int) -> tuple[Words, int]:
     """The group of each node, and how many there are; one step of `heavy_pins.coarsen`."""
     weights = level.node_weights
@@ -83,7 +83,7 @@ def _grouped(level: Level, heaviest: float, seed: int) -> tuple[Words, int]:
     return hp.numbered(leader)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _contracted(level: Level, groups: Words, n_groups: int) -> Level:
     """As `heavy_pins.contract`, on the arrays."""
     offsets, nodes = level.net_offsets, level.net_nodes
@@ -103,7 +103,7 @@ def _contracted(level: Level, groups: Words, n_groups: int) -> Level:
     )  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _grow_side(level: Level, order: Words, share: float, limit: float) -> Words:
     """Side 0 grows from `order[0]` to `share`: the node whose move costs least joins, ties to the earliest.
 

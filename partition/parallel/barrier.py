@@ -11,10 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 from tracecut.support.arrays import Longs
+from tracecut.support.lazy_kernels import kept
 
 ARRIVED, PASSED, TAKEN, BROKEN = 0, 8, 16, 24  # places in a barrier, each in a cache line of its own
 SPIN = 4000  # loads of the barrier, some microseconds, before the thread yields its core
@@ -92,7 +93,7 @@ look: Any = intrinsic(_look)
 _yield_core = types.ExternalFunction("sched_yield", types.int32())
 
 
-@njit(cache=True, nogil=True)
+@kept
 def passed(barrier: Longs, place: int, value: int) -> bool:
     """Wait until a place of the barrier holds more than `value`; False when a thread failed."""
     looks = 0
@@ -105,7 +106,7 @@ def passed(barrier: Longs, place: int, value: int) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@kept
 def wait_all(barrier: Longs, n_threads: int) -> bool:
     """Wait for all threads: what each wrote before is visible to all after. False when a thread failed."""
     if n_threads == 1:
@@ -118,7 +119,7 @@ def wait_all(barrier: Longs, n_threads: int) -> bool:
     return passed(barrier, PASSED, turn)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def next_item(barrier: Longs, done: int) -> int:
     """The next number, from 0, that no other thread took, when `done` were taken in earlier phases."""
     return int(add(barrier, TAKEN, 1) - done)

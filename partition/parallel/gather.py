@@ -6,8 +6,8 @@ from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from tracecut.partition.datastructures.typed_views import Words, words
+from tracecut.support.lazy_kernels import kept
 
 from .thread_pool import ThreadPool, blocks
 
@@ -29,13 +29,13 @@ def scattered(values: Words, places: Words, size: int, pool: ThreadPool) -> Word
     return found
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _gather(values: npt.NDArray[Scalar], places: Words, found: npt.NDArray[Scalar], first: int, last: int) -> None:
     for i in range(first, last):
         found[i] = values[places[i]]
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _scatter(values: Words, places: Words, found: Words, first: int, last: int) -> None:
     for i in range(first, last):
         found[places[i]] = values[i]

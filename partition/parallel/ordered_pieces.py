@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit
 from tracecut.support.arrays import Longs
+from tracecut.support.lazy_kernels import kept
 
 from .barrier import BROKEN, add, look, passed
 from .thread_pool import ThreadPool
@@ -44,50 +44,50 @@ def side_by_side(pool: ThreadPool, function: Callable[..., Any], arguments: tupl
         raise
 
 
-@njit(cache=True, nogil=True)
+@kept
 def restart(barrier: Longs) -> None:
     """No piece is taken and none is ready; for one thread, while the others wait in `wait_all`."""
     barrier[NEXT] = 0
     barrier[READY:] = 0
 
 
-@njit(cache=True, nogil=True)
+@kept
 def piece(barrier: Longs) -> int:
     """The next piece, from 0, that no thread has taken."""
     return int(add(barrier, NEXT, 1))
 
 
-@njit(cache=True, nogil=True)
+@kept
 def finish(barrier: Longs, i: int, value: int) -> None:
     """Piece i is ready, with a value of at least 0 for the thread that waits for it."""
     add(barrier, READY + i, value + 1)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def ready(barrier: Longs, i: int) -> int:
     """The value of piece i, -1 while it is not ready."""
     return int(look(barrier, READY + i) - 1)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def wait(barrier: Longs, i: int) -> int:
     """The value of piece i as soon as it is ready; -1 when a thread failed."""
     return ready(barrier, i) if passed(barrier, READY + i, 0) else -1
 
 
-@njit(cache=True, nogil=True)
+@kept
 def parts(items: int, least: int, most: int) -> int:
     """The number of pieces, 1 to `most`, of `items` with `least` each."""
     return max(1, min(most, items // least))
 
 
-@njit(cache=True, nogil=True)
+@kept
 def span(items: int, i: int, pieces: int) -> tuple[int, int]:
     """Piece i of `items`, divided into pieces of nearly equal length."""
     return items * i // pieces, items * (i + 1) // pieces
 
 
-@njit(cache=True, nogil=True)
+@kept
 def row_range(begins: Longs, entries: int, i: int, pieces: int) -> tuple[int, int]:
     """Piece i of rows with these begins, divided into pieces of nearly equal numbers of entries."""
     first, last = 0, begins.size

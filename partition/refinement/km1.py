@@ -7,13 +7,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numba import njit
 from tracecut.partition.balance.rebalance import sum_loads
 from tracecut.partition.coarsening.hypergraph_levels import Level
 from tracecut.partition.datastructures.shuffle import shuffle
 from tracecut.partition.datastructures.typed_views import Words, floats, words
 from tracecut.partition.parallel.thread_pool import ThreadPool, blocks
 from tracecut.support.arrays import Floats
+from tracecut.support.lazy_kernels import kept
 
 from .km1_fm import Workspace, begin_pass, improving_nodes, mark_boundary, propagate_labels, search, workspace
 from .km1_gains import ClusterState, cluster_state, cost_of, cost_of_nets, fill_lists, list_begins
@@ -143,7 +143,7 @@ def _boundary(level: Level, lengths: Words, pool: ThreadPool) -> Words:
     return np.flatnonzero(on).astype(np.uint32)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def refine_serial(
     level: Level,
     labels: Words,

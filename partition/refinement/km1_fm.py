@@ -10,6 +10,7 @@ from numba import njit
 from tracecut.partition.coarsening.hypergraph_levels import Level
 from tracecut.partition.datastructures.typed_views import Words
 from tracecut.support.arrays import Ints, Longs
+from tracecut.support.lazy_kernels import kept
 
 from .km1_gains import CLUSTER, PINS, ClusterState, add_pin, best_move, drop_pin
 
@@ -58,10 +59,10 @@ def workspace(nodes: int) -> Workspace:
     )  # fmt: skip
 
 
-compiled_workspace = njit(cache=True, nogil=True)(workspace)
+compiled_workspace = kept(workspace)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def begin_pass(node_offsets: Longs, moved: Flags) -> None:
     """Clear `moved`, but set it for nodes of very many nets, whose gains would be recomputed after each move near them.
 
@@ -73,7 +74,7 @@ def begin_pass(node_offsets: Longs, moved: Flags) -> None:
         moved[u] = node_offsets[u + 1] - node_offsets[u] > least
 
 
-@njit(cache=True, nogil=True)
+@kept
 def improving_nodes(level: Level, state: ClusterState, nodes: Words) -> Words:
     """Those of `nodes` whose best move has a positive gain; no side effects."""
     k = state.loads.size
@@ -108,7 +109,7 @@ def _frees_a_net(u: np.uint32, level: Level, state: ClusterState) -> bool:
     return False
 
 
-@njit(cache=True, nogil=True)
+@kept
 def propagate_labels(level: Level, state: ClusterState, nodes: Words, active: Flags) -> int:
     """Make the best move of each of `nodes`, one after the other, where its gain is positive. Returns the gain.
 
@@ -139,7 +140,7 @@ def propagate_labels(level: Level, state: ClusterState, nodes: Words, active: Fl
     return total
 
 
-@njit(cache=True, nogil=True)
+@kept
 def mark_boundary(level: Level, lengths: Words, on: Flags, first: int, last: int) -> None:
     """Set `on` for the boundary nodes: those on cut nets, of the nets in [first, last). O(pins)."""
     net_offsets, net_nodes = level.net_offsets, level.net_nodes
@@ -149,7 +150,7 @@ def mark_boundary(level: Level, lengths: Words, on: Flags, first: int, last: int
                 on[net_nodes[i]] = True
 
 
-@njit(cache=True, nogil=True)
+@kept
 def search(
     level: Level,
     state: ClusterState,
@@ -304,7 +305,7 @@ def move_back(u: np.uint32, own: np.uint32, level: Level, state: ClusterState) -
         add_pin(state, node_nets[i], own)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _put(heap: Words, place: Ints, keys: Ints, size: int, u: np.uint32, key: int) -> int:
     heap[size] = u
     keys[u] = key
@@ -312,7 +313,7 @@ def _put(heap: Words, place: Ints, keys: Ints, size: int, u: np.uint32, key: int
     return size + 1
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _take(heap: Words, place: Ints, keys: Ints, size: int) -> int:
     """Remove the first node."""
     place[heap[0]] = 0
@@ -324,7 +325,7 @@ def _take(heap: Words, place: Ints, keys: Ints, size: int) -> int:
     return size
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _up(heap: Words, place: Ints, keys: Ints, spot: int) -> None:
     u = heap[spot]
     while spot > 0:
@@ -339,7 +340,7 @@ def _up(heap: Words, place: Ints, keys: Ints, spot: int) -> None:
     place[u] = spot + 1
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _down(heap: Words, place: Ints, keys: Ints, size: int, spot: int) -> None:
     u = heap[spot]
     while True:

@@ -14,6 +14,7 @@ from numba import njit
 from tracecut.partition.coarsening.hypergraph_levels import Level
 from tracecut.partition.datastructures.typed_views import Words
 from tracecut.support.arrays import Floats, Ints, Longs
+from tracecut.support.lazy_kernels import kept
 
 Pairs = npt.NDArray[np.uint32]  # (entries, 2): cluster, pins
 CLUSTER, PINS = range(2)
@@ -39,7 +40,7 @@ class ClusterState(NamedTuple):
     limits: Floats
 
 
-@njit(cache=True, nogil=True)
+@kept
 def list_begins(net_offsets: Longs, k: int) -> Longs:
     """Where the list of each net begins, int64 (nets + 1). O(nets)."""
     nets = net_offsets.size - 1
@@ -49,7 +50,7 @@ def list_begins(net_offsets: Longs, k: int) -> Longs:
     return begins
 
 
-@njit(cache=True, nogil=True)
+@kept
 def fill_lists(level: Level, state: ClusterState, first: int, last: int) -> None:
     """Fill the lists of the nets in [first, last); their `lengths` must be 0. O(pins · λ)."""
     for net in range(first, last):
@@ -57,7 +58,7 @@ def fill_lists(level: Level, state: ClusterState, first: int, last: int) -> None
             add_pin(state, net, state.labels[level.net_nodes[i]])
 
 
-@njit(cache=True, nogil=True)
+@kept
 def cluster_state(level: Level, labels: Words, limits: Floats) -> ClusterState:
     """The lists and loads of a partition, of which `labels` and `limits` are kept. O(nodes + pins · λ)."""
     begins = list_begins(level.net_offsets, limits.size)
@@ -109,7 +110,7 @@ def drop_pin(state: ClusterState, net: int, cluster: np.uint32) -> int:
     return left
 
 
-@njit(cache=True, nogil=True)
+@kept
 def cost_of(lengths: Words, net_weights: Ints) -> int:
     """The cost by the lists. O(nets)."""
     cost = 0
@@ -119,7 +120,7 @@ def cost_of(lengths: Words, net_weights: Ints) -> int:
     return cost
 
 
-@njit(cache=True, nogil=True)
+@kept
 def cost_of_nets(level: Level, labels: Words, k: int, first: int, last: int) -> int:
     """The cost of the nets in [first, last). O(pins)."""
     net_offsets, net_nodes, net_weights = level.net_offsets, level.net_nodes, level.net_weights
@@ -136,7 +137,7 @@ def cost_of_nets(level: Level, labels: Words, k: int, first: int, last: int) -> 
     return cost
 
 
-@njit(cache=True, nogil=True)
+@kept
 def best_move(u: np.uint32, level: Level, state: ClusterState, joint: Ints, clusters: Words) -> tuple[int, int]:
     """The gain of the best move of node u to a cluster with room, and that cluster; -1 if there is none.
 

@@ -9,11 +9,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from tracecut.partition.coarsening.hypergraph_levels import Level
 from tracecut.partition.datastructures.typed_views import Words
 from tracecut.partition.parallel.thread_pool import ThreadPool, blocks
 from tracecut.support.arrays import Longs
+from tracecut.support.lazy_kernels import kept
 
 from .km1_fm import Flags, Workspace, begin_pass, move_back, search, workspace
 from .km1_gains import ClusterState, add_pin, drop_pin
@@ -150,7 +150,7 @@ def search_in_parallel(
     return replicas[0].gain
 
 
-@njit(cache=True, nogil=True)
+@kept
 def explore(
     level: Level,
     state: ClusterState,
@@ -178,7 +178,7 @@ def explore(
     return total, used, nodes, origin, targets, cuts
 
 
-@njit(cache=True, nogil=True)
+@kept
 def commit(
     level: Level, state: ClusterState, moved: Flags, nodes: Words, origin: Words, targets: Words, cuts: Longs
 ) -> int:

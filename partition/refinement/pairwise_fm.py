@@ -12,6 +12,7 @@ from tracecut.partition.datastructures.typed_views import Words, longs
 from tracecut.partition.parallel.barrier import new_barrier, next_item, run_threads, wait_all
 from tracecut.partition.parallel.thread_pool import ThreadPool
 from tracecut.support.arrays import Floats, Longs
+from tracecut.support.lazy_kernels import kept
 
 from .quotient_graph import QuotientGraph, coloured, quotient_graph
 
@@ -95,7 +96,7 @@ def refine_pairs(
     return total
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _refine_rounds(
     graph: Weighted, state: PairState, quotient: QuotientGraph, in_turn: Longs, rounds: Longs, gains: Longs,
     layers: int, patience: int, barrier: Longs, rank: int, n_threads: int,
@@ -114,7 +115,7 @@ def _refine_rounds(
             return
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _refine_pair(
     graph: Weighted, state: PairState, seeds: Words, a: np.uint32, b: np.uint32, layers: int, patience: int
 ) -> int:
@@ -141,7 +142,7 @@ def _refine_pair(
     return best_gain
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _candidates(graph: Weighted, state: PairState, seeds: Words, a: np.uint32, b: np.uint32, layers: int) -> Words:
     """Vertices of a and b up to `layers` steps from their boundary; `place` becomes their place in the result."""
     offsets, near, labels, place = graph.offsets, graph.near, state.labels, state.place
@@ -171,7 +172,7 @@ def _candidates(graph: Weighted, state: PairState, seeds: Words, a: np.uint32, b
     return members[:count].copy()
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _search(
     graph: Weighted, state: PairState, members: Words, a: np.uint32, b: np.uint32, patience: int, salt: int
 ) -> tuple[int, float, Words]:
@@ -241,7 +242,7 @@ def _search(
     return best_gain, best_over, moves[:kept].copy()
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _side(
     heaps: Words, counts: Longs, gains: Longs, loads: Floats, members: Words, load: Floats, limit: Floats, salt: int
 ) -> int:
@@ -269,7 +270,7 @@ def _before(m: int, n: int, gains: Longs, salt: int) -> bool:
     return m < n if salt == 0 else m > n
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _lift(heap: Words, spots: Words, gains: Longs, spot: int, salt: int) -> None:
     m = heap[spot]
     i = np.int64(spot)
@@ -284,7 +285,7 @@ def _lift(heap: Words, spots: Words, gains: Longs, spot: int, salt: int) -> None
     spots[m] = i
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _sink(heap: Words, spots: Words, gains: Longs, count: int, spot: int, salt: int) -> None:
     m = heap[spot]
     i = np.int64(spot)
@@ -303,7 +304,7 @@ def _sink(heap: Words, spots: Words, gains: Longs, count: int, spot: int, salt: 
     spots[m] = i
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _drop(heap: Words, spots: Words, gains: Longs, counts: Longs, s: int, salt: int) -> None:
     """Remove the first entry of the heap."""
     spots[heap[0]] = NONE

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from tracecut.partition.coarsening.edge_matching import Weighted
 from tracecut.partition.datastructures.radix_sort import radix_order
 from tracecut.partition.datastructures.typed_views import Words
 from tracecut.partition.parallel.thread_pool import ThreadPool, blocks
 from tracecut.support.arrays import Longs
+from tracecut.support.lazy_kernels import kept
 
 
 class QuotientGraph(NamedTuple):
@@ -44,7 +44,7 @@ def quotient_graph(graph: Weighted, labels: Words, k: int, pool: ThreadPool) -> 
     return _pairs(order, keys, ends, weights, k)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _cut_edges(graph: Weighted, labels: Words, k: int, begin: int, end: int) -> tuple[Longs, Words, Longs]:
     """The vertices of [begin, end) once for each other part next to them: pair of parts, vertex, weight cut."""
     offsets, near, edges, _ = graph
@@ -77,7 +77,7 @@ def _cut_edges(graph: Weighted, labels: Words, k: int, begin: int, end: int) -> 
     return keys[:count].copy(), ends[:count].copy(), weights[:count].copy()
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _pairs(order: Words, keys: Longs, ends: Words, weights: Longs, k: int) -> QuotientGraph:
     count = keys.size
     first, second = np.empty(count, np.int64), np.empty(count, np.int64)
@@ -98,7 +98,7 @@ def _pairs(order: Words, keys: Longs, ends: Words, weights: Longs, k: int) -> Qu
     )
 
 
-@njit(cache=True, nogil=True)
+@kept
 def coloured(pairs: Longs, first: Longs, second: Longs, k: int) -> Longs:
     """Greedy edge colouring of `pairs` of the quotient graph, in that order: the least colour that is free at both
     ends."""

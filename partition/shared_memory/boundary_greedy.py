@@ -16,6 +16,7 @@ from tracecut.partition.parallel.barrier import wait_all
 from tracecut.partition.parallel.ordered_pieces import finish, piece, ready, side_by_side, span, wait
 from tracecut.partition.parallel.thread_pool import ThreadPool
 from tracecut.support.arrays import Bytes, Floats, Longs
+from tracecut.support.lazy_kernels import kept
 
 from .cluster_graph import ClusterEdges
 
@@ -89,7 +90,7 @@ def boundary(
     return found[: int(size[0])], margin
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _boundary(
     starts: Longs, stream: Words, links: ClusterEdges, labels: Words, full: Bytes, cuts: CutEdges, groups: Words,
     part: Words, barrier: Longs, rank: int, n_threads: int,
@@ -123,7 +124,7 @@ def _boundary(
     wait_all(barrier, n_threads)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def relabel(groups: Words, labels: Words, begin: int, end: int) -> None:
     """Overwrite the cluster of each vertex of [begin, end) with the label of the cluster."""
     own = groups[begin:end]
@@ -131,14 +132,14 @@ def relabel(groups: Words, labels: Words, begin: int, end: int) -> None:
         own[v] = labels[own[v]]
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _margins(starts: Longs, found: Margins, begin: int, end: int) -> None:
     rows, own = starts[begin : end + 1], found[begin:end]
     for v in range(own.size):
         own[v] = min(rows[v + 1] - rows[v], MOST)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _cut(links: ClusterEdges, part: Words, full: Bytes, cuts: CutEdges, begin: int, end: int) -> int:
     """The names of the cut edges of [begin, end), written from `begin` on, and whether a part of either end is full."""
     own, called = links.pairs[2 * begin : 2 * end], links.names[begin:end]
@@ -151,7 +152,7 @@ def _cut(links: ClusterEdges, part: Words, full: Bytes, cuts: CutEdges, begin: i
     return place
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _take_off_margins(cuts: CutEdges, begin: int, end: int, stream: Words, size: int) -> int:
     """Subtract the cut edges of [begin, end) from the margins of their ends.
 
@@ -190,7 +191,7 @@ def movable(stream: EdgeStream, loads: Floats, parts: Parts, chosen: Words, pool
     return np.concatenate(pool.each(_ask, [(*given, words(chosen[a:b])) for a, b in pairwise(cuts)]))
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _ask(stream: EdgeStream, loads: Floats, parts: Parts, chosen: Words) -> Words:
     connected, batch = connections(parts.limits.size), _new_batch(4096)
     found, count = np.empty(chosen.size, np.uint32), 0
@@ -206,14 +207,14 @@ def _ask(stream: EdgeStream, loads: Floats, parts: Parts, chosen: Words) -> Word
     return found[:count]
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _new_batch(edges: int) -> Batch:
     return Batch(
         np.empty(BATCH, np.int64), np.empty(BATCH, np.int64), np.empty(edges, np.uint32), np.empty(edges, np.uint32)
     )
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _fetch(edges: EdgeStream, labels: Words, chosen: Words, begin: int, batch: Batch) -> Batch:
     """Fetch the edges of the vertices of `chosen` from `begin` on into the memory of `batch`, enlarged if too short.
 
@@ -273,7 +274,7 @@ def _best_part(
     return best
 
 
-@njit(cache=True, nogil=True)
+@kept
 def polish(stream: EdgeStream, loads: Floats, parts: Parts, margin: Margins, chosen: Words) -> Words:
     """Move each vertex of `chosen`, in that order, by the rule of `greedy_growing.improve`.
 
@@ -320,7 +321,7 @@ def polish(stream: EdgeStream, loads: Floats, parts: Parts, margin: Margins, cho
     return following[:found]
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _longer(values: Words, size: int) -> Words:
     longer = np.empty(size, np.uint32)
     longer[: values.size] = values

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from tracecut.partition.datastructures.typed_views import Words
 from tracecut.partition.parallel.barrier import wait_all
 from tracecut.partition.parallel.ordered_pieces import MOST, parts, piece, restart, row_range, side_by_side
 from tracecut.partition.parallel.thread_pool import ThreadPool
 from tracecut.support.arrays import Longs
+from tracecut.support.lazy_kernels import kept
 
 LEAST = 1 << 13  # edges of a range
 ROW = 1 << 11  # entries of a range of rows
@@ -99,7 +99,7 @@ def linked(links: ClusterEdges, size: int, pool: ThreadPool) -> Halves:
     return halves
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _link(links: ClusterEdges, space: LinkSpace, halves: Halves, barrier: Longs, rank: int, n_threads: int) -> None:
     spans, cuts, counts, begins = links.spans, space.cuts, space.counts, space.begins
     row_cuts, lower = halves.cuts, halves.lower
@@ -137,14 +137,14 @@ def _link(links: ClusterEdges, space: LinkSpace, halves: Halves, barrier: Longs,
         _rows(halves)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _count(pairs: Words, counts: Words, begin: int, end: int) -> None:
     own = pairs[2 * begin : 2 * end]
     for i in range(end - begin):
         counts[min(own[2 * i], own[2 * i + 1])] += np.uint32(1)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _places(counts: Words, begins: Longs) -> None:
     """Where each row begins, int64 (size + 1); turns `counts` into the write positions of each range of edges."""
     begins[0] = 0
@@ -155,7 +155,7 @@ def _places(counts: Words, begins: Longs) -> None:
         begins[v + 1] = total
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _spread(links: ClusterEdges, places: Words, far: Words, weight: Longs, begin: int, end: int) -> None:
     own, called, weights = links.pairs[2 * begin : 2 * end], links.names[begin:end], links.weights
     for i in range(end - begin):
@@ -167,7 +167,7 @@ def _spread(links: ClusterEdges, places: Words, far: Words, weight: Longs, begin
             weight[place] = weights[called[i]]
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _merge(space: LinkSpace, halves: Halves, lower: Words, spot: Longs, begin: int, end: int) -> None:
     """Merge parallel edges in the rows of [begin, end), and store the rows contiguously, from `begun` to `ends`.
 
@@ -190,7 +190,7 @@ def _merge(space: LinkSpace, halves: Halves, lower: Words, spot: Longs, begin: i
         ends[v] = kept
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _rows(halves: Halves) -> None:
     """Where each row begins, has its first higher neighbour, and ends; `lower` becomes where each range writes."""
     begun, ends, lower = halves.begun, halves.ends, halves.lower
@@ -207,7 +207,7 @@ def _rows(halves: Halves) -> None:
         last[v] = total
 
 
-@njit(cache=True, nogil=True)
+@kept
 def mirror(halves: Halves, lower: Words, near: Words, edges: Longs, begin: int, end: int) -> None:
     """Both directions of the edges in the rows of [begin, end), with the `lower` of their range."""
     far, merged, begun, ends, upper = halves.far, halves.merged, halves.begun, halves.ends, halves.upper

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from tracecut.partition.datastructures.bit_operations import prefetch_row
 from tracecut.partition.datastructures.plain_graphs import EdgeStream
 from tracecut.partition.datastructures.typed_views import Words, words
@@ -11,6 +10,7 @@ from tracecut.partition.parallel.barrier import add, look, passed, wait_all
 from tracecut.partition.parallel.ordered_pieces import finish, parts, piece, ready, side_by_side, span, wait
 from tracecut.partition.parallel.thread_pool import ThreadPool
 from tracecut.support.arrays import Bytes, Floats, Longs
+from tracecut.support.lazy_kernels import kept
 
 from .cluster_graph import ClusterEdges
 
@@ -52,7 +52,7 @@ def inflated(
     return int(clusters_found[0]), edges
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _inflate(
     stream: EdgeStream, loads: Floats, most: float, wide: bool, marks: Bytes, groups: Words, held: Floats,
     edges: ClusterEdges, clusters_found: Longs, barrier: Longs, rank: int, n_threads: int,
@@ -99,7 +99,7 @@ def _inflate(
     wait_all(barrier, n_threads)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _loops(pairs: Words) -> int:
     """Number of self-loops."""
     count = 0
@@ -108,7 +108,7 @@ def _loops(pairs: Words) -> int:
     return count
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _mark(stream: EdgeStream, loops: bool, marks: Bytes, begin: int, end: int) -> None:
     """Mark the first edge of each vertex of [begin, end) that is not a loop."""
     pairs, starts, names = stream.ends, stream.starts, stream.names
@@ -120,7 +120,7 @@ def _mark(stream: EdgeStream, loops: bool, marks: Bytes, begin: int, end: int) -
             marks[names[i]] = 1
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _pack(marks: Bytes, out: Words, begin: int, end: int) -> int:
     """Write the marked edges of [begin, end) from `begin` on; returns their number."""
     given, called = marks[begin:end], out[begin:end]
@@ -131,7 +131,7 @@ def _pack(marks: Bytes, out: Words, begin: int, end: int) -> int:
     return place
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _assign_piece(
     pairs: Words, loads: Floats, most: float, wide: bool, packed: Words, groups: Words, held: Floats, found: int,
     barrier: Longs, i: int,
@@ -145,7 +145,7 @@ def _assign_piece(
     return found
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _assign(
     pairs: Words, loads: Floats, most: float, wide: bool, packed: Words, groups: Words, held: Floats, found: int
 ) -> int:
@@ -173,7 +173,7 @@ def _assign(
     return int(clusters)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _write_links(pairs: Words, wide: bool, groups: Words, out: Words, out_names: Words, begin: int, end: int) -> int:
     """Write the edges of [begin, end) that join two clusters, from `begin` on; returns where they end."""
     given = pairs[2 * begin : 2 * end]
@@ -192,7 +192,7 @@ def _write_links(pairs: Words, wide: bool, groups: Words, out: Words, out_names:
     return begin + place
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _gather(loads: Floats, most: float, groups: Words, held: Floats, found: int) -> int:
     """Put the vertices without a cluster into clusters, in order; returns the new number of clusters."""
     last, clusters = NONE, np.uint32(found)
@@ -208,7 +208,7 @@ def _gather(loads: Floats, most: float, groups: Words, held: Floats, found: int)
     return int(clusters)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def claim(
     pairs: Words, count: int, names: Words, loads: Floats, most: float, wide: bool, groups: Words, held: Floats,
     out: Words, out_names: Words,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from tracecut.partition.coarsening.edge_matching import NONE, Rows, contract, match, number_pairs
 from tracecut.partition.datastructures.typed_views import Words
 from tracecut.partition.parallel import ordered_pieces as sync
 from tracecut.partition.parallel.barrier import wait_all
 from tracecut.partition.parallel.thread_pool import ThreadPool
 from tracecut.support.arrays import Floats, Longs
+from tracecut.support.lazy_kernels import kept
 
 from .cluster_graph import Halves, mirror
 
@@ -95,7 +95,7 @@ def joined(graph: Halves, loads: Floats, heaviest: float, goal: int, pool: Threa
         levels = Levels(bounds, *(np.concatenate([values, np.empty_like(values)]) for values in levels[1:]))
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _join(
     halves: Halves, levels: Levels, shared: JoinSpace, heaviest: float, goal: int, least: int, barrier: Longs,
     rank: int, n_threads: int,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from tracecut.partition.coarsening.edge_matching import Rows
 from tracecut.partition.datastructures.typed_views import Words
 from tracecut.partition.initial.greedy_growing import (
@@ -19,6 +18,7 @@ from tracecut.partition.parallel import ordered_pieces as sync
 from tracecut.partition.parallel.barrier import wait_all
 from tracecut.partition.parallel.thread_pool import ThreadPool
 from tracecut.support.arrays import Floats, Longs
+from tracecut.support.lazy_kernels import kept
 
 from .join import Levels
 
@@ -56,7 +56,7 @@ def improve_levels(graph: Levels, limits: Floats, coarsest: Words, sweeps: int, 
     return labels[:n]
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _improve_levels(
     levels: Levels, moving: Parts, asking: Parts, wishes: Words, sweeps: int, least: int, state: Longs, barrier: Longs,
     rank: int, n_threads: int,
@@ -109,13 +109,13 @@ def _improve_levels(
                 break
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _project(labels: Words, coarse: Words, fine: Words, begin: int, end: int) -> None:
     for v in range(begin, end):
         fine[v] = labels[coarse[v]]
 
 
-@njit(cache=True, nogil=True)
+@kept
 def propose(rows: Rows, parts: Parts, begin: int, end: int, wishes: Words, connected: Connections) -> int:
     """Write the vertices of [begin, end) that would move to `wishes` from `begin` on; returns their number.
 
@@ -129,7 +129,7 @@ def propose(rows: Rows, parts: Parts, begin: int, end: int, wishes: Words, conne
     return size - begin
 
 
-@njit(cache=True, nogil=True)
+@kept
 def commit(rows: Rows, parts: Parts, chosen: Words, connected: Connections) -> int:
     """Move each of `chosen`, in order, to its best part in the present state; returns the number of moves. O(their
     edges)."""

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numba import njit
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.partition.balance.fill_empty import fill_empty
 from tracecut.partition.datastructures.plain_graphs import PlainGraph, data_graph
@@ -14,6 +13,7 @@ from tracecut.partition.datastructures.typed_views import Words, longs, words
 from tracecut.partition.datastructures.union_find import depth, find, join, swap
 from tracecut.partition.parallel.thread_pool import ThreadPool
 from tracecut.support.arrays import Ints, Longs
+from tracecut.support.lazy_kernels import kept
 
 GROWING = -(1 << 62)  # mark of a seed: a root, and not a singleton
 GPART_PASSES = (0.5, 0.75, 1.25)  # largest parts of each pass, relative to the final size, ParCubed §4
@@ -125,7 +125,7 @@ def _fold(by_size: Longs, k: int) -> Longs:
     return target
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _inflate(offsets: Longs, near: Words, parents: Longs, most: int, begin: int, end: int) -> None:
     """Figure 3 from each singleton vertex of [begin, end).
 
@@ -159,7 +159,7 @@ def _inflate(offsets: Longs, near: Words, parents: Longs, most: int, begin: int,
         parents[seed] = -size
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _join(offsets: Longs, near: Words, parents: Longs, most: int, begin: int, end: int) -> None:
     """Figure 4 from each vertex of [begin, end)."""
     for v in range(begin, end):
@@ -174,7 +174,7 @@ def _join(offsets: Longs, near: Words, parents: Longs, most: int, begin: int, en
                 join(parents, own, other)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _roots(parents: Longs) -> Longs:
     roots = np.empty(parents.size, np.int64)
     for item in range(parents.size):

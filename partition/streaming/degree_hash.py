@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.partition.datastructures.shuffle import mixed
 from tracecut.partition.datastructures.typed_views import Words, longs, words
 from tracecut.support.arrays import Ints, Longs
+from tracecut.support.lazy_kernels import kept
 
 from .stream_pins import count_pins
 
@@ -26,7 +26,7 @@ def dbh(graph: LocalityGraph, k: int, *, seed: int = 0) -> Ints:
     return labels.view(np.int32)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _hash_jobs(offsets: Longs, data: Words, degree: Words, k: np.uint64, seed: np.uint64) -> Words:
     labels = np.empty(offsets.size - 1, np.uint32)
     for job in range(labels.size):

@@ -16,6 +16,7 @@ from numba import njit
 from tracecut.partition.datastructures.bit_operations import least_masked, lowest_bit, prefetch_row
 from tracecut.partition.datastructures.typed_views import Words
 from tracecut.support.arrays import Longs
+from tracecut.support.lazy_kernels import kept
 
 Masks = npt.NDArray[np.uint64]
 Whole = npt.NDArray[np.uint64]
@@ -28,7 +29,7 @@ SHIFT = np.uint64(12)  # bits of a cluster's number in a wide key
 SOON, SOONER = 24, 8  # how many jobs ahead heads and rows are prefetched, to hide the latency of memory
 
 
-@njit(cache=True, nogil=True)
+@kept
 def place_narrow(
     pins: Words, heads: Masks, k: int, libra: bool, either: bool, weights: Whole, limit: int, lightest: int
 ) -> Words:
@@ -91,7 +92,7 @@ def place_narrow(
     return labels
 
 
-@njit(cache=True, nogil=True)
+@kept
 def place_wide(
     pins: Words, heads: Masks, rows: Masks, k: int, libra: bool, either: bool, weights: Whole, limit: int, lightest: int
 ) -> Words:
@@ -163,7 +164,7 @@ def place_wide(
     return labels
 
 
-@njit(cache=True, nogil=True)
+@kept
 def count_held(offsets: Longs, data: Words, labels: Words, held: Masks) -> int:
     """Number of (datum, cluster) pairs in which the cluster has a job of the datum. O(pins).
 

@@ -13,6 +13,7 @@ import numpy as np
 from numba import njit
 from tracecut.partition.datastructures.typed_views import Words
 from tracecut.support.arrays import Floats, Longs
+from tracecut.support.lazy_kernels import kept
 
 NOBODY = np.uint32(0xFFFFFFFF)
 
@@ -22,7 +23,7 @@ def list_offsets(degree: Words, k: int) -> Longs:
     return np.concatenate([[0], np.cumsum(np.minimum(degree, np.uint32(min(k, 2**31))), dtype=np.int64)])
 
 
-@njit(cache=True, nogil=True)
+@kept
 def place_lists(
     offsets: Longs,
     data: Words,
@@ -98,7 +99,7 @@ def place_lists(
     return labels
 
 
-@njit(cache=True, nogil=True)
+@kept
 def tally(offsets: Longs, data: Words, labels: Words, rooms: Longs) -> tuple[Words, Words, Longs]:
     """For each datum: its clusters and its pins in each (`members`, `counts`, in its list), and their number
     (`sizes`)."""
@@ -111,7 +112,7 @@ def tally(offsets: Longs, data: Words, labels: Words, rooms: Longs) -> tuple[Wor
     return members, counts, sizes
 
 
-@njit(cache=True, nogil=True)
+@kept
 def place_again(
     offsets: Longs,
     data: Words,
@@ -215,7 +216,7 @@ def _lesser(cluster: Any, best: Any, weight: Any, loads: Floats, scale: Floats, 
     return cluster if load < least or (load == least and cluster < best) else best
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _tree(k: int) -> Words:
     """A tournament tree of k clusters without load: node 1 is the winner, leaves begin at the first power of 2 ≥ k."""
     width = 1

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.partition.datastructures.radix_sort import Keys, radix_order, sort_jobs
 from tracecut.partition.datastructures.typed_views import Words, longs, ranks, words
 from tracecut.partition.linear_orders.cuthill_mckee import walk
 from tracecut.support.arrays import Ints, Longs
 from tracecut.support.errors import ArgumentError
+from tracecut.support.lazy_kernels import kept
 
 from .stream_pins import count_pins
 
@@ -43,7 +43,7 @@ def stream(graph: LocalityGraph, name: str, *, seed: int = 0) -> Ints:
     raise ArgumentError(f"unknown stream order {name!r}", hint=f"Known: {', '.join(STREAMS)}.")
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _degree_keys(offsets: Longs, data: Words, degree: Words, bits: int) -> Keys:
     """Degree and number of the datum of lowest degree of each job, the first on ties; 0 for a job without data."""
     keys = np.zeros(offsets.size - 1, np.uint64)

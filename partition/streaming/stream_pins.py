@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from tracecut.partition.datastructures.typed_views import Words
+from tracecut.support.lazy_kernels import kept
 
 
-@njit(cache=True, nogil=True)
+@kept
 def count_pins(pins: Words, n_data: int) -> Words:
     """Pins of each datum, uint32 (data). O(pins + data)."""
     counts = np.zeros(n_data, np.uint32)
@@ -16,7 +16,7 @@ def count_pins(pins: Words, n_data: int) -> Words:
     return counts
 
 
-@njit(cache=True, nogil=True)
+@kept
 def gather_pins(pins: Words, order: Words) -> Words:
     """The two pins of each job in stream order, uint32 (2 · jobs). O(jobs)."""
     gathered = np.empty(pins.size, np.uint32)
@@ -27,7 +27,7 @@ def gather_pins(pins: Words, order: Words) -> Words:
     return gathered
 
 
-@njit(cache=True, nogil=True)
+@kept
 def scatter_labels(labels: Words, order: Words) -> Words:
     """Labels in stream order back to job order, uint32 (jobs). O(jobs)."""
     scattered = np.empty(labels.size, np.uint32)

@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from tracecut.ir.dependence_graph import MEMORY, REGISTER
 from tracecut.ir.machine.cache_simulator import LATENCY, LINE_BITS, MASK, WAYS, access
 from tracecut.support.arrays import Bytes, Ints, Longs
+from tracecut.support.lazy_kernels import kept
 from tracecut.support.plain_kernels import fitting
 from tracecut.tracer.depgraph.state import call_frames as fr
 from tracecut.tracer.depgraph.state import record_steps as op
@@ -195,7 +195,7 @@ def _begins(words: Words, at: Int, shapes: Bytes, begins: Longs, steps: Longs) -
             at += 2
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _fold(
     words: Words,
     source: Int,

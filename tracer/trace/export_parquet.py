@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 from tracecut.support.errors import ArgumentError, ArtefactError
+from tracecut.support.lazy_kernels import kept
 from tracecut.support.parquet import dictionary, lists, write_parquet
 from tracecut.tracer.trace.events.event_words import FIRST_MARK, MARK_WORDS, READ, WRITE, Kind
 from tracecut.tracer.trace.tables.static_tables import Static
@@ -68,7 +68,7 @@ def _rows(
     return {"stream": np.full(ids.size, stream, np.int32), "segment": ids, "payload": lists(offsets, payload)}
 
 
-@numba.njit(cache=True, nogil=True)
+@kept
 def _starts(words: Any, lengths: Any, marks: Any, starts: Any) -> Any:
     """Note where each record begins. Returns their number, −1 when there is half a one or what is none."""
     place, count = np.int64(0), np.int64(0)

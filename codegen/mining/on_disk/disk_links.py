@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from tracecut.partition.inputs.on_disk.disk_matrix import DiskMatrix
 from tracecut.partition.inputs.on_disk.row_file import Piece
 from tracecut.support.arrays import Floats
 from tracecut.support.errors import ArgumentError
+from tracecut.support.lazy_kernels import kept
 
 Longs = npt.NDArray[np.int64]
 LOW, HIGH = 2.0**-400, 2.0**400  # beyond, links in memory are scaled first (`scales`)
@@ -91,7 +91,7 @@ def _complain(piece: Piece, k: int, weight: float) -> None:
     )
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _survey(offsets: Any, columns: Any, weights: Any, low: int, out: Any, into: Any, sums: Any) -> int:
     """Counts links and adds weights up; the first entry whose weight cannot be used, -1 without one."""
     for row in range(offsets.size - 1):

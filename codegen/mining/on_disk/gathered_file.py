@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from tracecut.codegen.sparse.gather import gather
 from tracecut.codegen.sparse.row_threads import row_blocks, run_blocks
 from tracecut.partition.inputs.entries.sort_piece import LARGEST, SUM, piece_cuts
 from tracecut.partition.inputs.on_disk.row_file import Buffers, Piece, RowFile
 from tracecut.partition.inputs.on_disk.sort_rows import Entries, sort_rows
 from tracecut.support.arrays import Floats
+from tracecut.support.lazy_kernels import kept
 
 from .disk_links import DiskLinks, Longs
 
@@ -101,7 +101,7 @@ def _sorted(
     return sort_rows(chunks(), cuts, counts, np.dtype(np.float64), combine)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _keys(offsets: Any, columns: Any, low: int, rank: Any, turned: bool, keys: Any) -> None:
     half = np.uint64(32)
     for row in range(offsets.size - 1):
@@ -111,7 +111,7 @@ def _keys(offsets: Any, columns: Any, low: int, rank: Any, turned: bool, keys: A
             keys[k] = (other << half) | own if turned else (own << half) | other
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _rows(first: int, last: int, low: int, offsets: Any, columns: Any, values: Any, x: Any, y: Any) -> None:
     for row in range(first, last):
         y[low + row] = gather(offsets, columns, values, x, row)

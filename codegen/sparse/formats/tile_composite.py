@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from tracecut.codegen.sparse.csr import Array, Csr
 from tracecut.support.arrays import Ints, Longs
 from tracecut.support.errors import ArgumentError
+from tracecut.support.lazy_kernels import kept
 
 from .slots import add_up, back_to_csr, check_slots, share, vector
 from .tiles import WIDTH, Tile, Tiling, segments, tiles_of, tiling
@@ -158,7 +158,7 @@ def rectangles(lengths: npt.NDArray[np.integer[Any]], workload: int) -> tuple[In
     return width[:count].copy(), height[:count].copy()
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _pack(lengths: Any, workload: int, width: Any, height: Any) -> int:
     row = count = 0
     while row < lengths.size:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from tracecut.ir.gpu.description import SECTOR, Gpu
 from tracecut.ir.gpu.memory_model import MemoryModel
 from tracecut.ir.gpu.memory_report import MemoryReport
@@ -19,6 +18,7 @@ from tracecut.ir.gpu.roofline import together
 from tracecut.ir.gpu.sites import Sites
 from tracecut.support.arrays import Ints, Longs, frozen
 from tracecut.support.errors import ArgumentError
+from tracecut.support.lazy_kernels import kept
 
 WARP = 32
 EVENTS = 1 << 22  # that are made at a time: 40 MB
@@ -183,7 +183,7 @@ def _walk(phase: Phase) -> tuple[Longs, Longs, Longs, Longs, Ints]:
     return phase.begin, phase.stride, streams.reshape(-1, 3), uses, phase.elements
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _count(
     count: Longs, begin: Longs, stride: Longs, streams: Longs, uses: Longs, elements: Ints, lanes: Longs
 ) -> None:
@@ -196,7 +196,7 @@ def _count(
                     lanes[lane] += uses.size
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _fill(
     skipped: int, count: Longs, begin: Longs, stride: Longs, streams: Longs, uses: Longs, elements: Ints,
     base: int, size: int, at: Longs, site: Words, address: Addresses,

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+from tracecut.support.lazy_kernels import kept
 
 LEAST, MOST = -342, 308  # powers of ten below which every number is 0, and above which it is infinite
 _ONE, _HALF = np.uint64(1), np.uint64(32)
@@ -39,7 +39,7 @@ def _powers() -> npt.NDArray[np.uint64]:
 POWERS = _powers()
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _product(a: Any, b: Any) -> Any:
     """The upper and lower words of a × b, all uint64."""
     a0, a1, b0, b1 = a & _LOW, a >> _HALF, b & _LOW, b >> _HALF
@@ -48,7 +48,7 @@ def _product(a: Any, b: Any) -> Any:
     return high + (mid >> _HALF) + (other >> _HALF) + (middle >> _HALF), (low & _LOW) | (middle << _HALF)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def nearest_bits(digits: Any, power: Any, powers: Any) -> Any:
     """The bits of the float64 nearest to digits × 10**power; digits uint64, power int64, `POWERS`. O(1)."""
     if digits == np.uint64(0) or power < LEAST:

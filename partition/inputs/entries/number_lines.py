@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+from tracecut.support.lazy_kernels import kept
 
 from .decimal_floats import EXACT, POWERS, nearest_bits
 from .text_pieces import words_of
@@ -22,28 +22,28 @@ _NINETEEN, _WHOLE, _LARGEST, _SIGN = (np.uint64(n) for n in (10**18, 1 << 53, (1
 _INFINITY, _NAN = np.frombuffer(b"infinity", np.uint8), np.frombuffer(b"nan", np.uint8)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _word_end(text: Any, at: Any) -> Any:
     while text[at] > _SPACE:
         at += _ONE
     return at
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _start_of_word(text: Any, at: Any) -> Any:
     while text[at] == _SPACE or text[at] == _TAB or text[at] == _RETURN:
         at += _ONE
     return at
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _line_end(text: Any, at: Any) -> Any:
     while text[at] != _NEW:
         at += _ONE
     return at
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _digits(text: Any, at: Any, value: Any) -> tuple[Any, Any]:
     """`value` with the digits at `at` behind it, modulo 2**64, and the place behind them."""
     digit = np.uint8(text[at] - _ZERO)
@@ -54,7 +54,7 @@ def _digits(text: Any, at: Any, value: Any) -> tuple[Any, Any]:
     return value, at
 
 
-@njit(cache=True, nogil=True)
+@kept
 def read_whole(text: Any, at: Any) -> tuple[Any, Any, bool]:
     """The whole number at `at`, the place behind it, and whether one that fits int64 stands there."""
     minus = text[at] == _MINUS
@@ -71,7 +71,7 @@ def read_whole(text: Any, at: Any) -> tuple[Any, Any, bool]:
     return (-number if minus else number), at, good
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _is(text: Any, at: int, word: Any) -> bool:
     same = True
     for i in range(word.size):
@@ -79,7 +79,7 @@ def _is(text: Any, at: int, word: Any) -> bool:
     return same
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _named(text: Any, at: int, end: int) -> Any:
     """The bits of `inf`, `infinity` or `nan` in letters of any case; 0 for another word."""
     if end - at in (3, 8) and _is(text, at, _INFINITY[: end - at]):
@@ -89,7 +89,7 @@ def _named(text: Any, at: int, end: int) -> Any:
     return np.uint64(0)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _long_digits(text: Any, at: Any, end: Any) -> tuple[Any, Any, bool]:
     """The first nineteen digits between two places, the power of ten to multiply by, and whether others are not 0."""
     digits, power, fraction, cut = np.uint64(0), np.int64(0), False, False
@@ -107,7 +107,7 @@ def _long_digits(text: Any, at: Any, end: Any) -> tuple[Any, Any, bool]:
     return digits, power, cut
 
 
-@njit(cache=True, nogil=True)
+@kept
 def read_real(text: Any, at: Any, floats: Any, bits: Any, place: Any) -> tuple[Any, int]:
     """Parses the number at `at` into floats[place], of which `bits` is a view.
 
@@ -155,7 +155,7 @@ def read_real(text: Any, at: Any, floats: Any, bits: Any, place: Any) -> tuple[A
     return at, (DONE if text[at] <= _SPACE else NO_VALUE)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _put_known(text: Any, at: Any, known: Any, floats: Any, place: Any) -> tuple[Any, int]:
     """The value of a word that `read_real` cannot decide, if it is known; as that."""
     for i in range(known.shape[0]):
@@ -165,7 +165,7 @@ def _put_known(text: Any, at: Any, known: Any, floats: Any, place: Any) -> tuple
     return at, UNDECIDED
 
 
-@njit(cache=True, nogil=True)
+@kept
 def lines_of(text: Any) -> int:
     """How many lines end in `text`, uint8."""
     count = 0
@@ -174,7 +174,7 @@ def lines_of(text: Any) -> int:
     return count
 
 
-@njit(cache=True, nogil=True)
+@kept
 def scan_entries(
     text: Any, rows: Any, columns: Any, floats: Any, kind: Any, shape: Any, comments: Any, known: Any, state: Any
 ) -> int:
@@ -241,7 +241,7 @@ def scan_entries(
     return why
 
 
-@njit(cache=True, nogil=True)
+@kept
 def scan_numbers(text: Any, floats: Any, counts: Any, comment: Any, known: Any, state: Any) -> int:
     """Parses lines of any numbers: all of them into `floats`, how many each line has into `counts`. O(bytes).
 

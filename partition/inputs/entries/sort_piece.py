@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+from tracecut.support.lazy_kernels import kept
 
 from ...datastructures.radix_sort import radix_order
 
@@ -57,7 +57,7 @@ def merged(keys: Keys, values: Values, low: int, high: int, combine: int) -> tup
     return offsets, columns[:count], values[:0] if (values == 1).all() else values
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _cut(counts: Any, most: int, borders: Any, cuts: Any) -> int:
     """Fills `cuts`; how many there are. Pieces end at the last border that they reach, or within a long stretch."""
     found, begin = 0, 0
@@ -79,7 +79,7 @@ def _cut(counts: Any, most: int, borders: Any, cuts: Any) -> int:
     return found + 2
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _narrow(keys: Any, low: int, shift: int, place: int) -> None:
     """Keys of few bits, in place: rows from `low` on, `shift` bits of the column, `place` bits of where it stands."""
     for k in range(keys.size):
@@ -88,7 +88,7 @@ def _narrow(keys: Any, low: int, shift: int, place: int) -> None:
         keys[k] = (narrow << np.uint64(place)) | (np.uint64(k) if place else np.uint64(0))
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _moved(keys: Any, place: int, values: Any) -> Any:
     """The values in the order of keys that end in their places, which are taken off."""
     found = np.empty_like(values)
@@ -99,7 +99,7 @@ def _moved(keys: Any, place: int, values: Any) -> Any:
     return found
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _holds_equal(keys: Any) -> bool:
     equal = False
     for k in range(1, keys.size):
@@ -107,7 +107,7 @@ def _holds_equal(keys: Any) -> bool:
     return equal
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _merge(keys: Any, shift: int, combine: int, offsets: Any, columns: Any, values: Any) -> int:
     """Puts equal keys together in place; how many are left. offsets: zeros. values: none, or one for each key."""
     count, valued = 0, values.size > 0

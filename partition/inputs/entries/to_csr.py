@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from tracecut.support.errors import ArgumentError
+from tracecut.support.lazy_kernels import kept
 from tracecut.support.memory_amounts import size
 from tracecut.support.memory_budget import default_budget
 
@@ -181,7 +181,7 @@ def _placed(
     return indices, offsets.astype(ids)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _add(rows: Any, columns: Any, mirrored: bool, counts: Any) -> int:
     """Counts the entries of each row, and those above the diagonal that follow; how many there are."""
     total = rows.size
@@ -195,7 +195,7 @@ def _add(rows: Any, columns: Any, mirrored: bool, counts: Any) -> int:
     return total
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _follow(rows: Any, columns: Any, order: Any) -> None:
     """order: the entry before, and whether all so far stand row by row with rising columns, or column by column."""
     row, column, by_rows, by_columns = order[0], order[1], True, True
@@ -208,7 +208,7 @@ def _follow(rows: Any, columns: Any, order: Any) -> None:
     order[3] &= by_columns
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _mirrored(value: Any, mirror: int) -> Any:
     if mirror == SKEW:
         return -value
@@ -217,7 +217,7 @@ def _mirrored(value: Any, mirror: int) -> Any:
     return value
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _spread(rows: Any, columns: Any, given: Any, mirror: int, pieces: Any, free: Any, keys: Any, values: Any) -> None:
     """Puts the entries, and those that follow of them, at the next free places of their pieces."""
     half = np.uint64(32)
@@ -236,7 +236,7 @@ def _spread(rows: Any, columns: Any, given: Any, mirror: int, pieces: Any, free:
                 values[at] = _mirrored(given[k], mirror)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _place(
     rows: Any, columns: Any, values: Any, mirror: int, low: int, high: int, free: Any, indices: Any, data: Any
 ) -> None:
@@ -258,7 +258,7 @@ def _place(
                 data[at] = _mirrored(values[k], mirror)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _holds_duplicates(offsets: Any, indices: Any) -> bool:
     """Whether a row, whose indices do not fall, holds one twice."""
     for row in range(offsets.size - 1):

@@ -12,7 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from numba import njit
+from tracecut.support.lazy_kernels import kept
 
 from ..entries.sort_piece import SUM, Keys, Values, merged
 from .row_file import Longs, RowFile
@@ -103,7 +103,7 @@ def _spread(
             first = last
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _by_piece(keys: Any, values: Any, cuts: Any, counts: Any, sorted_keys: Any, sorted_values: Any) -> None:
     """A stable counting sort by piece; counts: zeros, then the entries of each piece."""
     pieces = np.empty(keys.size, np.int32)

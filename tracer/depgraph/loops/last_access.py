@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from tracecut.support.arrays import Bytes, Longs
+from tracecut.support.lazy_kernels import kept
 from tracecut.tracer.depgraph.state.number_kernels import inner_kernel, outer_kernel
 from tracecut.tracer.depgraph.state.record_steps import Int
 from tracecut.tracer.depgraph.state.shadow_memory import GOLDEN, NONE, PAGE_BITS, slot_of
@@ -215,7 +215,7 @@ def _forget(touched: Touched, address: Int, length: Int) -> None:
         address = stop
 
 
-@njit(cache=True, nogil=True)
+@kept
 def reseen(seen: Longs, job: Int) -> Longs:
     """A table of pairs with room for four times as many."""
     larger = np.zeros(4 * seen.size, np.int64)

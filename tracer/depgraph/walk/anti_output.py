@@ -8,9 +8,9 @@ is swept out when the entries run out (`compact`).
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from tracecut.ir.dependence_graph import ANTI, OUTPUT
 from tracecut.support.arrays import Ints, Longs
+from tracecut.support.lazy_kernels import kept
 from tracecut.tracer.depgraph.state import shadow_memory as sh
 from tracecut.tracer.depgraph.state.access_steps import WalkState, accessed_range, range_count
 from tracecut.tracer.depgraph.state.call_frames import EXTRA_EDGES, EXTRA_READS
@@ -234,7 +234,7 @@ def _readers(shadow: sh.Shadow, address: Int, length: Int, found: sh.Writers, st
     return at
 
 
-@njit(cache=True, nogil=True)
+@kept
 def compact(heads: Ints, n_heads: Int, reads: Longs, n_reads: Int) -> Int:
     """Drop the entries that no head leads to, in place and in order; the number that is left. O(heads + entries).
 
