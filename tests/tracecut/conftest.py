@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,9 +18,8 @@ from tracecut.pipeline.stages.settings import Settings
 from tracecut.pipeline.supervise import optimize_program
 
 from ..waiting import HUNG
+from .forked import COMMAND, forked
 from .gathering import ARRAYS, LOOP
-
-COMMAND = (sys.executable, "-P", "-m", "tracecut")
 
 # A loop that can be rescheduled, and after it whatever the first argument asks for.
 PROBE = (
@@ -103,6 +101,10 @@ class Done:
     err: str
 
 
+def _done(code: int, out: str, err: str) -> Done:
+    return Done(code, out, PROGRESS.sub("", err))  # how long the machine took is nobody's business
+
+
 @dataclass
 class Shell:
     """Starts commands in a folder of their own, with a temporary folder and a mark of their own."""
@@ -126,12 +128,18 @@ class Shell:
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         return subprocess.Popen([*COMMAND, *words], cwd=self.folder, env=self.environment, **{**pipes, **options})  # type: ignore[call-overload]
 
-    def __call__(self, *words: str | Path, timeout: float = HUNG) -> Done:
-        """Run tracecut to its end."""
+    def __call__(self, *words: str | Path) -> Done:
+        """Run tracecut to its end: what hosts a program in a process of its own, the others in a forked child."""
+        if words[:1] == ("run",):
+            return self.alone(*words)
+        code, out, err = forked(self.folder, self.environment, [str(word) for word in words])
+        return _done(code, out, err)
+
+    def alone(self, *words: str | Path) -> Done:
+        """The same in a process that has imported nothing yet."""
         process = self.start(*words)
-        out, err = process.communicate(timeout=timeout)
-        said = PROGRESS.sub("", err.decode(errors="replace"))  # how long the machine took is nobody's business
-        return Done(process.returncode, out.decode(errors="replace"), said)
+        out, err = process.communicate(timeout=HUNG)
+        return _done(process.returncode, out.decode(errors="replace"), err.decode(errors="replace"))
 
     def source(self, text: str, name: str = "program.c") -> Path:
         """Write a program."""

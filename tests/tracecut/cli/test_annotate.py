@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ import pytest
 import tracecut
 from tracecut.cli.annotate import listing, measure
 
-from ...waiting import HUNG
+from ..forked import completed, started
 
 SOURCE = r"""
 #include <stdlib.h>
@@ -31,8 +30,7 @@ int main(int count, char **words) {
 
 def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """`tracecut annotate` in a folder."""
-    command = [sys.executable, "-P", "-m", "tracecut", "annotate", *words]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=HUNG)
+    return completed("annotate", *words, folder=folder)
 
 
 @pytest.fixture
@@ -54,7 +52,7 @@ def test_a_run_and_its_trace_give_the_same_lines(folder: Path) -> None:
 
 
 def test_the_listing_in_the_terminal(folder: Path) -> None:
-    done = run(folder, "sum.c", "-O1")
+    done = started("annotate", "sum.c", "-O1", folder=folder)
     assert done.returncode == 0 and done.stderr == ""
     [row] = [line for line in done.stdout.splitlines() if "sum += values[i]" in line]
     assert float(row.split()[0]) > 50 and row.split()[1] == "%" and "  8  " in row

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +16,7 @@ from tracecut.api.dependence_graph import build_graph, free_memory, graph_totals
 from tracecut.api.loop_summaries import loop_summaries
 from tracecut.cli.graph import report
 
-from ...waiting import HUNG
+from ..forked import completed, started
 
 SUMS = """
 #include <stdio.h>
@@ -66,22 +64,14 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def command(*words: str | Path, cwd: Path, more: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-P", "-m", "tracecut", *map(str, words)],
-        cwd=cwd,
-        env={**os.environ, **(more or {})},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=HUNG,
-    )
+    return completed(*words, folder=cwd, **(more or {}))
 
 
 def test_the_same_file_from_everywhere(source: Path, tmp_path: Path) -> None:
     """Another folder, a larger environment, other addresses (the system moves them from run to run), a trace file."""
     deep = tmp_path / "a" / "rather" / "deep" / "folder"
     deep.mkdir(parents=True)
-    first = command("graph", source, "-o", tmp_path / "1.npz", "--json", "--", "33", cwd=tmp_path)
+    first = started("graph", source, "-o", tmp_path / "1.npz", "--json", "--", "33", folder=tmp_path)
     assert first.returncode == 0, first.stderr
     second = command("graph", source, "-o", "2.npz", "--json", "--", "33", cwd=deep, more={"PADDING": "x" * 4321})
     traced = command("trace", source, "-o", tmp_path / "t.tct", "-q", "--", "33", cwd=tmp_path)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -22,11 +21,12 @@ from tracecut.cli.clustered_graph import told_while
 from tracecut.cli.map import run_map
 from tracecut.cli.simulate import run_simulate
 
+from ..forked import completed, started
 
-def command(*words: str | Path, status: int = 0, folder: Path | None = None) -> str:
+
+def command(*words: str | Path, status: int = 0, folder: Path | None = None, run: Any = completed) -> str:
     """Standard output, or standard error where the command is to fail."""
-    line = [sys.executable, "-P", "-m", "tracecut", *map(str, words)]
-    done = subprocess.run(line, capture_output=True, text=True, check=False, cwd=folder)
+    done = run(*words, folder=folder)
     assert done.returncode == status, done.stderr
     assert "Traceback" not in done.stderr
     return done.stderr if status else done.stdout
@@ -57,7 +57,7 @@ def test_a_machine_is_shown_and_saved(tmp_path: Path) -> None:
     assert len(picture.findall(".//{*}line")) == 24
     told = json.loads(command("machine", "show", tmp_path / "m.toml", "--json"))
     assert told["network"]["shape"] == [4, 4] and len(told["cores"]) == 16
-    assert len(json.loads(command("machine", "--json"))["cores"]) >= 1
+    assert len(json.loads(command("machine", "--json", run=started))["cores"]) >= 1
 
 
 def test_a_graph_is_put_into_a_machine(folder: Path, tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_a_graph_is_put_into_a_machine(folder: Path, tmp_path: Path) -> None:
     assert "64 data, 112 jobs, partitioned into the machine on mesh:2x2" in text
     cores = np.loadtxt(tmp_path / "cores.txt", int)
     assert np.bincount(cores, minlength=4).tolist() == [16] * 4
-    numbers = json.loads(command("map", folder / "grid.txt", "--machine", "mesh:2x2", "--json"))
+    numbers = json.loads(command("map", folder / "grid.txt", "--machine", "mesh:2x2", "--json", run=started))
     assert numbers["hop_cost"] == 16.0 and numbers["edge_cut"] == 16.0
     assert numbers["bytes_as_vertexcut_counts"] == 8 * 16 == numbers["bytes_moved"] and "kept_balance" not in numbers
 
@@ -100,7 +100,9 @@ def test_clusters_are_placed_and_simulated(folder: Path, tmp_path: Path) -> None
     assert ElementTree.parse(tmp_path / "s.svg").getroot().findall(".//{*}rect")
     assert "critical path" in (tmp_path / "g.svg").read_text()
     assert ElementTree.parse(tmp_path / "g.svg").getroot().findall(".//{*}rect[@class='busy']")
-    numbers = json.loads(command("simulate", folder / "chain.npz", *words, "--place", "round-robin", "--json"))
+    numbers = json.loads(
+        command("simulate", folder / "chain.npz", *words, "--place", "round-robin", "--json", run=started)
+    )
     assert numbers["notes"][1:] == list(Machine.mesh(4, 1).notes) and "no virtual channels" in numbers["notes"][1]
     assert numbers["cycles"] == 62 and numbers["bytes_moved"] == numbers["bytes_as_vertexcut_counts"] == 8
 

@@ -258,7 +258,7 @@ def test_the_second_time_nothing_is_compiled_for_us(shell: Any, monkeypatch: pyt
     found = []
     for _ in range(3):
         words = ("optimize", "program.c", "-o", "out", "--method", "rcm", "--fresh")
-        assert shell(*words, timeout=HUNG).code == 0
+        assert shell.alone(*words).code == 0
         found.append({path: path.stat().st_mtime_ns for path in cache.rglob("*.nb?")})
         if found[:-1] and found[-2] == found[-1]:
             break

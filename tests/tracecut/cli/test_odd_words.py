@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from ...waiting import HUNG
-from ..forked import forked
 
 COMMANDS = (
     *("optimize", "run", "methods", "partition", "trace", "info", "annotate", "graph"),
@@ -106,7 +105,7 @@ def test_any_command(command: str, place: Any, contents: Any) -> None:
     for words in ANYWHERE.values():
         if command == "machine" and words == ["--"]:
             continue  # the machine at hand
-        is_one_clear_line(forked(place, command, *words), (1, 2))
+        is_one_clear_line(place(command, *words), (1, 2))
     assert contents(place.folder) == before
 
 
@@ -114,7 +113,7 @@ def test_any_command(command: str, place: Any, contents: Any) -> None:
 def test_behind_a_source(command: str, place: Any, contents: Any) -> None:
     before = contents(place.folder)
     for words, message in BEHIND_A_SOURCE.values():
-        done = forked(place, command, "program.c", *words)
+        done = place(command, "program.c", *words)
         is_one_clear_line(done, (2,))
         assert message in done.err
     assert contents(place.folder) == before
@@ -124,7 +123,7 @@ def test_behind_a_source(command: str, place: Any, contents: Any) -> None:
 def test_one_command(case: str, place: Any, contents: Any) -> None:
     before = contents(place.folder)
     words, message = SINGLE[case]
-    done = forked(place, *words)
+    done = place(*words)
     is_one_clear_line(done, (1, 2))
     assert message in done.err, done
     assert contents(place.folder) == before
@@ -273,8 +272,9 @@ def test_without_a_cache(case: str, shell: Any, monkeypatch: pytest.MonkeyPatch)
     for name, value in HOMES[case].items():
         monkeypatch.setenv(name, value)
     shell.source(SIMPLE)
-    for words in (["optimize", "program.c", "-o", "out"], ["trace", "program.c", "-q"]):
-        done = shell(*words)
+    traced, optimized = ["trace", "program.c", "-q"], ["optimize", "program.c", "-o", "out"]
+    for words in [traced] if case != "no folder" else [traced, optimized]:
+        done = shell.alone(*words)
         assert done.code == 0, done
         expected = 0 if case in ("none", "a relative name") else 1
         assert len(done.err.splitlines()) == done.err.count("no cache can be kept") == expected, done.err

@@ -1,4 +1,4 @@
-"""`tracecut partition`: labels out of a graph file, in a process of its own."""
+"""`tracecut partition`: labels out of a graph file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import json
 import pydoc
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -18,14 +17,13 @@ from tracecut.support.errors import ArtefactError, UsageError
 import tracecut
 from tracecut.cli.partition import read_numbers, run_partition
 
-from ...waiting import HUNG
+from ..forked import completed, started
 
 PATH = "4 3\n2\n1 3\n2 4\n3\n"
 
 
 def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-P", "-m", "tracecut", "partition", *words]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=HUNG)
+    return completed("partition", *words, folder=folder)
 
 
 @pytest.fixture
@@ -35,7 +33,7 @@ def graph(tmp_path: Path) -> str:
 
 
 def test_labels_one_a_line(graph: str, tmp_path: Path) -> None:
-    done = run(tmp_path, graph, "-k", "3", "--method", "chunks")
+    done = started("partition", graph, "-k", "3", "--method", "chunks", folder=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "0\n1\n2\n", "")
     done = run(tmp_path, graph, "-k", "2", "--method", "wb-libra", "--passes", "3", "-o", "parts.txt")
     assert done.returncode == 0 and "3 jobs, 4 data; jobs in 2 by wb-libra" in done.stdout

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-import subprocess
-import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from ..forked import completed, started
 
-def command(*words: str | Path, status: int = 0) -> str:
+
+def command(*words: str | Path, status: int = 0, run: Any = completed) -> str:
     """Standard output, or standard error where the command is to fail."""
-    line = [sys.executable, "-P", "-m", "tracecut", *map(str, words)]
-    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    done = run(*words)
     assert done.returncode == status, done.stderr
     assert "Traceback" not in done.stderr
     return done.stderr if status else done.stdout
@@ -31,7 +31,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_json(path: Path) -> None:
-    told = json.loads(command("spmv", path, "--json"))
+    told = json.loads(command("spmv", path, "--json", run=started))
     keys = "tracecut machine input candidates chosen reason inspect_seconds break_even"
     assert list(told) == keys.split()
     digest = hashlib.sha256(path.read_bytes()).hexdigest()

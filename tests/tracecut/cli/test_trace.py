@@ -15,7 +15,7 @@ from tracecut.support.process.forward_output import passed_on
 import tracecut
 from tracecut.errors import ArgumentError, SourceError, UnsupportedError
 
-from ...waiting import HUNG
+from ..forked import completed, started
 
 PROGRAM = """
 #include <stdio.h>
@@ -40,8 +40,7 @@ def program(tmp_path: Path) -> Path:
 
 
 def cli(*words: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-P", "-m", "tracecut", *map(str, words)]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=HUNG, check=False)
+    return completed(*words, folder=folder)
 
 
 def test_a_trace_in_python(program: Path, tmp_path: Path) -> None:
@@ -130,7 +129,7 @@ def test_wrong_arguments(program: Path, tmp_path: Path) -> None:
 
 def test_the_command_line(program: Path, tmp_path: Path) -> None:
     (tmp_path / "input").write_text("hello\n")
-    done = cli("trace", "prog.c", "-o", "t.tct", "--stdin", "input", "--json", "--", "200", folder=tmp_path)
+    done = started("trace", "prog.c", "-o", "t.tct", "--stdin", "input", "--json", "--", "200", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     made = json.loads(done.stdout)
     assert made["ok"] and sorted(made["functions"]) == ["main", "work"]
@@ -224,7 +223,7 @@ def test_a_million_iterations_in_little_memory(tmp_path: Path) -> None:
         "int cells[16]; int main(void) { unsigned at = 1; for (long i = 0; i < 1000000; i++)"
         " { at = at * 1103515245u + 12345u; cells[at >> 28] += 1; } return 0; }"
     )
-    done = cli("trace", "long.c", "--totals", "--memory", "4M", "--json", folder=tmp_path)
+    done = started("trace", "long.c", "--totals", "--memory", "4M", "--json", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["totals"]["records"] >= 1_000_000
     assert [path.name for path in tmp_path.iterdir()] == ["long.c"]
