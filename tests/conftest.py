@@ -14,6 +14,8 @@ from hypothesis import settings
 from tracecut.support import plain_kernels
 from tracecut.support.garbage_collection import collect_seldom
 
+from .long_cases import LongCases
+
 # A change is judged on the same examples each time; `--hypothesis-profile=search` draws others. How long one of them
 # takes decides nothing: the first may load or compile a kernel.
 settings.register_profile("same", derandomize=True, deadline=None)
@@ -29,6 +31,11 @@ for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, lambda *_: None)
 
 GOLDEN = Path(__file__).parent / "golden"
+LATE = ("tests/codegen/gpu/test_best_blocks.py", "tests/tracecut/")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(LongCases())
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -42,9 +49,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The tests of the tracer before those of the command line, which run all of it.
 
     A worker that has done its part takes over the last of another one's. What compiles for a minute is not there, or
-    both would do it at the same time.
+    both would do it at the same time. Nor is what tries every order among the first: those of `partition`, which the
+    other worker begins with, compile the same kernels.
     """
-    items.sort(key=lambda item: item.nodeid.startswith("tests/tracecut/"))
+    items.sort(key=lambda item: item.nodeid.startswith(LATE))
 
 
 def pytest_collection_finish() -> None:

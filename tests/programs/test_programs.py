@@ -165,7 +165,9 @@ LONG = frozenset(
     "mesh_dump_text.c mesh_functions.cpp mesh_growing.c mesh_local.c mesh_logs.cpp mesh_refined.c "
     "mesh_temporaries.cpp nodes_near.c observers.c pagerank_vectors.cpp points_structs.c rows_counted.c "
     "rows_ended.c rows_sliced.c tets_matrix_free.c fluxes_told.c mesh_walls.c jacobi_references.cpp rows_records.c "
-    "mesh_colour_vectors.cpp image_warp.c two_levels.c rows_allocated.c mesh_checked.cpp lattice_rows.c".split()
+    "mesh_colour_vectors.cpp image_warp.c two_levels.c rows_allocated.c mesh_checked.cpp lattice_rows.c "
+    "mesh_classes.cpp state_vectors.cpp links_pairs.cpp nets_spread.cpp views.cpp cloth.cpp mesh_smoothing.cpp "
+    "pagerank_prints.cpp".split()
 )
 
 
