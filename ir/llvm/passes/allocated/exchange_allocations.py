@@ -18,7 +18,8 @@ So it is with `x = step(x)`, and with a vector that each step makes and swaps wi
 what was freed before, so nothing is asked of what the program does with either, nor of the ways it goes: memory that is
 freed is kept until it is asked for, or the loop is left; where some is kept already, that is freed. Sizes are asked of
 the C library. `%first` is a guess, of the size that the first iteration asks for where that can be computed, else of
-that of what it frees; null where neither is known. Where `new` would throw for want of memory the program ends; what C is told by null it is still told so.
+that of what it frees; null where neither is known. Where `new` would throw for want of memory the program ends; what C
+is told by null it is still told so.
 """
 
 from __future__ import annotations
