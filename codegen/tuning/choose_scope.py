@@ -10,6 +10,7 @@ from tracecut.codegen.schedule.inspector.inspect_scope import Inspection, TooLar
 from tracecut.support.errors import ArtefactError, UnsupportedError
 from tracecut.support.process.cpu_limit import CpuTime, CpuTimeSpentError, cpu_limit
 from tracecut.tracer.loops.exits import dominated
+from tracecut.tracer.loops.grown_here import is_held
 from tracecut.tracer.loops.program import Analysis
 
 from .inspect_variant import Captured, Wanted, inspect_variant
@@ -56,7 +57,8 @@ def choose_scope(
 ) -> ScopeChoice:
     """The outermost scope in which everything that the region gathers can move; else the one where most can.
 
-    Where the code beside the region would look up records in loops that never ran, these are made exits. Of a loop that
+    Where the code beside the region would look up records in loops that never ran, or walk a list that grows, these are
+    made exits. Of a loop that
     keeps its order when it is looked at by itself no other scope is looked at: there is less known in them.
 
     Args:
@@ -145,11 +147,13 @@ class _Search:
 
 
 def _spares(best: ChosenScope, analysis: Analysis, scope: int, exits: tuple[str, ...], rounds: int) -> bool:
-    """Whether a variant of a scope that is good enough costs no more, and leaves out a loop that looks up records."""
+    """Whether a variant of a scope that is good enough costs no more, and leaves out a loop that looks up records, or
+    one that walks a list: it is no array like others, which may not lie elsewhere, if no loop does."""
     if (scope, rounds) != (best.scope, best.rounds):
         return False
     flow, root = analysis.view_of(scope).flow, analysis.loop(scope)
     left_out = frozenset[str]().union(*(dominated(flow, root, head) for head in exits))
     plan, loops = best.inspection.plan, best.inspection.accesses.nest.loops
     looking = {pattern.access.site.loop for patterns in plan.lookups.values() for pattern in patterns}
-    return any(loops[loop].header in left_out for loop in looking)
+    walking = {site.loop for site in best.inspection.accesses.nest.sites if not site.apart and is_held(site.address)}
+    return any(loops[loop].header in left_out for loop in looking | walking)
