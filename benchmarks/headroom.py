@@ -90,6 +90,7 @@ STEPS = {  # five seconds or so where the data are numbered at random
     "particles_in_cells.c": 200,
     "points_structs.c": 20,
     "rows_allocated.c": 300,
+    "rows_checked.cpp": 100,
     "rows_counted.c": 300,
     "rows_ended.c": 200,
     "rows_growing.c": 500,

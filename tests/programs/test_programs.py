@@ -82,6 +82,7 @@ EXITS = {  # how many parts run seldom; where that is said by the last word: fur
     "rows_written": (0, ["shared"]),
     "waves_complex": (0, []),
     "rows_allocated": (0, []),
+    "rows_checked": (1, ["0", "1", "7", "100"]),
     "rows_counted": (0, []),
     "rows_ended": (0, []),
     "rows_growing": (1, ["1", "3", "100"]),
@@ -118,7 +119,9 @@ COMPUTES = frozenset(
 
 
 # Of which the host evaluates the loops at each entry, to see whether a schedule is for its data.
-EVALUATED = frozenset("levels_from_below mesh_colour_vectors mesh_colours mesh_smoothing mesh_temporaries".split())
+EVALUATED = frozenset(
+    "levels_from_below mesh_colour_vectors mesh_colours mesh_smoothing mesh_temporaries rows_checked".split()
+)
 
 
 def widest(subject: Program, *, stays: bool = False) -> Inspected:

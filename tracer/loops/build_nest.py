@@ -93,11 +93,15 @@ class _Builder:
             sites.extend(found)
             loops[number] = self._loop(loop, number, entered, obstacles, reaches[number])
         self.pairs = piece_pairs(info.trip for info in loops.values())
-        self.exits = exit_tests(self.uses, [info.exit for info in loops.values() if info.trip is not None])
+        counting = [info.exit for info in loops.values() if info.trip is not None]
+        self.exits = exit_tests(self.uses, counting)
         loops = {number: replace(info, counter_data=self._counter_data(info)) for number, info in loops.items()}
         names = {node.data[0] for site in sites for node in site.address.walk() if node.kind == "load"}
         trips = [info.trip for info in loops.values() if info.trip is not None]
         names |= {node.data[0] for trip in trips for node in trip.walk() if node.kind == "load"}
+        self.exits = exit_tests(
+            self.uses, (*counting, *self.root.exits)
+        )  # a job leaves none of its loops by the others
         nest = Nest(
             self.view.function.name,
             self.view.loop_ids[self.root],

@@ -140,6 +140,8 @@ def roles(
             if user.op in ("load", "store") and user.operands[-1].text == current:
                 stored = user.op == "store" and user.operands[0].text == current
                 (data if stored else addresses)[id(user)] = user
+            elif not bent and _is_larger_end(uses, user, pairs):
+                stack.append((str(user.result), bent))
             elif not bent and user.op == "sub" and _is_distance(uses, user, name, pairs):
                 bounds[id(user)] = user
             elif user.op == "phi" and str(user.result) not in forming and _carries(uses, block, user, current):
@@ -154,6 +156,13 @@ def roles(
                 data[id(user)] = user
     bounds = {key: user for key, user in bounds.items() if key not in data}  # some way to it is not linear
     return Roles(frozenset(forming), tuple(addresses.values()), tuple(bounds.values()), tuple(data.values()))
+
+
+def _is_larger_end(uses: Uses, user: Instruction, pairs: Pairs) -> bool:
+    """Whether it is the end of a piece, or its start where there is none in it: LLVM's bound of a loop over it."""
+    if user.op != "call" or not user.word.startswith("@llvm.smax."):
+        return False
+    return frozenset(_source(uses, operand.text) for operand in user.operands[:2]) in pairs
 
 
 def _is_distance(uses: Uses, user: Instruction, name: str, pairs: Pairs) -> bool:

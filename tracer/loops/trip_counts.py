@@ -178,8 +178,27 @@ def _trip(scalars: ScalarView, loop: Loop, test: Expr, holds: bool, *, after: bo
         way = apart(pool, start, bound) if type == "ptr" else None
         if way is not None:  # pointers into one object compare as what was added to where it lies
             (start, bound), word = way, word.replace("u", "s")
+        if word == "slt" or (word == "ne" and type == "i64"):
+            bound = behind(pool, start, step, bound)
         return pool.make("trip", (int_bits(type) or 64, word, after, narrow), (start, step, bound))
     return None
+
+
+def behind(pool: Pool, start: Expr, step: Expr, bound: Expr) -> Expr:
+    """The larger of two numbers, as a bound, is the second one where the loop starts one step behind the first.
+
+    `for (e = row[v]; e < row[v + 1]; e++)` with its test at the end goes up to the larger of both: if that is `row[v]`,
+    the next number is behind it, and so it is behind `row[v + 1]`. Tested by `<`, it ends at once with either; by `!=`,
+    it would not end with either before the numbers begin again, which no loop that counts in 64 bits comes to.
+    """
+    largest = bound.args[0] if bound.kind == "cast" and bound.data[0] == "sext" else bound
+    if largest.kind != "op" or largest.data[0] != "smax" or step.kind != "const" or step.data[0] != 1:
+        return bound
+    one, other = (part if largest is bound else pool.make("cast", bound.data, (part,)) for part in largest.args)
+    for first, second in ((one, other), (other, one)):
+        if start is pool.op("add", str(start.data[1]) if start.kind == "op" else "i64", first, pool.const(1)):
+            return second
+    return bound
 
 
 def apart(pool: Pool, start: Expr, bound: Expr) -> tuple[Expr, Expr] | None:

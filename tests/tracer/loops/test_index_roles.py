@@ -81,6 +81,27 @@ def test_what_is_made_of_its_bits_is_no_count(made: str) -> None:
     assert {str(item.result) for item in role.data} in ({"%early", "%count"}, {"%made"})
 
 
+@pytest.mark.parametrize(
+    ("made", "pair", "counts"),
+    [
+        ("call i64 @llvm.smax.i64(i64 %i, i64 %e)", {"%i", "%e"}, True),
+        ("call i64 @llvm.smax.i64(i64 %e, i64 %i)", {"%i", "%e"}, True),
+        ("call i64 @llvm.smax.i64(i64 %i, i64 %e)", {"%i", "%m"}, False),
+        ("call i64 @llvm.smin.i64(i64 %i, i64 %e)", {"%i", "%e"}, False),
+        ("call i64 @llvm.smax.i64(i64 %i, i64 %m)", {"%i", "%e"}, False),
+    ],
+)
+def test_the_larger_of_a_start_and_its_end_is_the_end(made: str, pair: set[str], counts: bool) -> None:
+    text = TEXT.format(made=made, early="early", count="count")
+    text = text.replace("%at = ", "%to.e = getelementptr i64, ptr %p, i64 %n\n  %e = load i64, ptr %to.e\n  %at = ")
+    view = FunctionView(parse_module(text).functions["@f"], TypeTable({}))
+    uses = Uses(view)
+    (outer,) = (loop for loop in view.flow.loops if loop.header == "loop")
+    role = roles(uses, "%i", outer.blocks, exit_tests(uses, [("body", "latch")]), frozenset({frozenset(pair)}))
+    assert [str(item.result) for item in role.bounds] == (["%count"] if counts else [])
+    assert [str(item.result) for item in role.data] == (["%early"] if counts else ["%made"])
+
+
 WALK = """define void @f(ptr %x, ptr %p, ptr %q, i64 %n, i64 %m) {{
 entry:
   br label %loop

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tracecut.ir.loops.expressions import Expr, Pool
-from tracecut.tracer.loops.trip_counts import affine, apart, count, extended
+from tracecut.tracer.loops.trip_counts import affine, apart, behind, count, extended
 
 pytestmark = pytest.mark.quick
 
@@ -230,3 +230,31 @@ def test_how_far_pointers_are_apart() -> None:
     assert apart(pool, pool.op("add", "ptr", begin, eight), end) == (eight, pool.op("mul", "i64", count, eight))
     assert apart(pool, begin, ahead(links, other)) is None
     assert apart(pool, begin, ahead(begin, pool.op("sub", "i64", other, first))) is None
+
+
+@pytest.mark.parametrize("word", ["slt", "ne"])
+def test_the_larger_of_start_and_end_is_the_end(word: str) -> None:
+    """As a bound of a loop that begins one behind the start, in 64 bits: as many iterations, or never known."""
+    first, last = (part.ravel() for part in np.meshgrid(np.arange(-9, 9), np.arange(-9, 9)))
+    found = [count((64, word, True, 0), first + 1, np.array(1), bound) for bound in (np.maximum(first, last), last)]
+    assert np.array_equal(found[0][1], found[1][1])
+    assert np.array_equal(found[0][0][found[0][1]], found[1][0][found[1][1]])
+    assert found[0][1][last > first].all()
+
+
+def test_bounds_that_are_the_larger_of_two_numbers() -> None:
+    pool = Pool()
+    one, two, three = (pool.make("load", (name, "i32"), (pool.live(name, "ptr"),)) for name in ("%a", "%b", "%c"))
+
+    def wide(number: Expr) -> Expr:
+        return pool.make("cast", ("sext", "i32", "i64"), (number,))
+
+    step = pool.const(1)
+    start, bound = pool.op("add", "i64", wide(one), step), wide(pool.op("smax", "i32", one, two))
+    assert behind(pool, start, step, bound) is wide(two)
+    assert behind(pool, start, step, wide(pool.op("smax", "i32", two, one))) is wide(two)
+    assert behind(pool, pool.op("add", "i64", wide(three), step), step, bound) is bound
+    assert behind(pool, wide(one), step, bound) is bound
+    assert behind(pool, pool.op("add", "i64", wide(one), pool.const(2)), pool.const(2), bound) is bound
+    lower = wide(pool.op("smin", "i32", one, two))
+    assert behind(pool, start, step, lower) is lower

@@ -352,7 +352,8 @@ class Evaluation:
             return UNKNOWN
         if kind in ("op", "cmp") and expr.has("state"):
             number = in_all_states(expr, self.nest.pool, self.alone)
-            return UNKNOWN if number is None else Values(np.asarray(number), np.bool_(True))
+            if number is not None:
+                return Values(np.asarray(number), np.bool_(True))
         parts = []
         for argument in expr.args:
             inner, values = self.evaluated(argument)
