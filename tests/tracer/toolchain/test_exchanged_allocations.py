@@ -250,6 +250,21 @@ CXX = {
     "thrown between": vectors(
         f'Values y = stepped(x, n, t); if (n == 3000) throw std::runtime_error("3000"); x = std::move(y); {TOLD}'
     ),
+    "thrown again and again": vectors(
+        """for (int r = 0; r < 30; r++) {
+            try { how(x, n, t); } catch (std::exception &) { out[t] += 1; }
+        }
+        out[t] += sum(x.data(), x.size());""",
+        "Values x(300, 7);",
+        """static void part(Values &x, int n, int t) {
+            for (int k = 0; k < 3; k++) {
+                if (n == 3000 && k == 1) throw std::runtime_error("3000");
+                Values y = stepped(x, n, t);
+                x.swap(y);
+            }
+        }
+        static void (*volatile how)(Values &, int, int) = part;""",
+    ),
     "handed in": vectors(
         "",
         "Values x(9, 2); solve(x, count, out); out[0] += x.size();",

@@ -28,7 +28,7 @@ def part_way(function: Function, label: str, to: str, number: str) -> None:
 
     def edited(phi: Instruction) -> str:
         come = []
-        for value, at in sources(phi):
+        for value, at in dict.fromkeys(sources(phi)):  # a switch may go there twice, with the same values
             if at == label:
                 name = f"%{CHANGED}{number}.{len(way.instructions)}"
                 way.instructions.append(Instruction(f"{name} = {_again(phi.type, value)}", dict(meta)))

@@ -41,7 +41,6 @@ from tracecut.ir.llvm.edit import (
 from tracecut.ir.llvm.lexer import LOCAL
 
 from ..known_sizes import known_sizes
-from .allocation_states import gives_up
 from .allocation_uses import (
     CXX,
     FREE,
@@ -120,7 +119,7 @@ def _pair(flow: ControlFlow, call: Instruction, allocated: Collection[str], thro
     if calls_any(flow, loop, throwing) or not flow.is_reducible:
         return None
     names, later = _handed_on(flow, loop, str(call.result), allocated)
-    own = (flow.blocks[name] for name in loop.blocks if flow.innermost(name) is loop)
+    own = (flow.blocks[name] for name in flow.order if flow.innermost(name) is loop)
     for block in own:
         for item in block.instructions:
             if item.op == "call" and item.word in FREE and item.operands[0].text in later:
@@ -171,7 +170,6 @@ def _exchange(pair: _Pair, number: int) -> None:
     left = {
         outside: [(spare.behind(name) if name in loop else "null", name) for name in flow.predecessors[outside]]
         for outside in dict.fromkeys(outside for _, outside in loop.exits)
-        if not gives_up(flow, loop, outside)
     }
     spare.place()
     kept, unused = spare.named(kept), spare.named(unused)
