@@ -100,6 +100,11 @@ EXCHANGED = {
         free="out[t] += sum(z, n); free(w); w = z; free(x); x = y;",
         behind="free(w); free(x);",
     ),
+    "beside what is hoisted and what is kept": step(
+        allocate="""double *y = (double *)calloc(n, sizeof *y), *z = (double *)calloc(n, sizeof *z);
+        double *w = (double *)calloc(300, sizeof *w); fill(w, 300, t); fill(z, n, sum(w, 300));""",
+        free="out[t] += sum(z, n); free(w); free(z); free(x); x = y;",
+    ),
     "around": HEAD
     + """
 static void steps(int count, double *out) {

@@ -139,12 +139,15 @@ def only_compared(number: str, users: Users) -> bool:
     return True
 
 
-def size_of(call: Instruction, number: int) -> tuple[list[str], str]:
-    """Lines that compute how much is allocated, and the number; of calloc one that nobody has, if it is too large."""
+def size_of(call: Instruction, name: str) -> tuple[list[str], str]:
+    """Lines that compute how much is allocated, and the number; of calloc one that nobody has, if it is too large.
+
+    `name`: what the names of new values end with.
+    """
     texts = [operand.text for operand in call.operands]
     if call.word != "@calloc":
         return [], texts[0]
-    both, over, product, size = (f"%tracecut.{word}.{number}" for word in ("both", "over", "product", "size"))
+    both, over, product, size = (f"%tracecut.{word}.{name}" for word in ("both", "over", "product", "size"))
     return [
         f"{both} = call {{ i64, i1 }} @llvm.umul.with.overflow.i64(i64 {texts[0]}, i64 {texts[1]})",
         f"{over} = extractvalue {{ i64, i1 }} {both}, 1",

@@ -290,7 +290,11 @@ def _keep(function: Function, freeing: Block, free: Instruction, unused: str, nu
         del freeing.instructions[place]
         return
     meta = {kind: node for kind, node in free.meta.items() if kind == "dbg"}
-    drop, freed, none = f"tracecut.drop.{number}", f"tracecut.freed.{number}", f"%tracecut.none.{number}"
+    drop, freed, none = (
+        f"tracecut.spare.{number}.drop",
+        f"tracecut.spare.{number}.freed",
+        f"%tracecut.spare.{number}.none",
+    )
     after = freeing.instructions[place + 1 :]
     freeing.instructions[place:] = [
         Instruction(f"{none} = icmp eq ptr {unused}, null", meta),
@@ -304,9 +308,9 @@ def _keep(function: Function, freeing: Block, free: Instruction, unused: str, nu
 
 def _take(function: Function, home: Block, call: Instruction, kept: str, number: int) -> None:
     """In the place of an allocation: what is kept, or more memory if that is too small."""
-    grow, there, full = (f"tracecut.{word}.{number}" for word in ("grow", "there", "full"))
+    grow, there, full = (f"tracecut.spare.{number}.{word}" for word in ("grow", "there", "full"))
     want, has, less, new, got, room, cleared, size, over = (
-        f"%tracecut.{word}.{number}" for word in "want has less new got room cleared size over".split()
+        f"%tracecut.spare.{number}.{word}" for word in "want has less new got room cleared size over".split()
     )
     meta = {kind: node for kind, node in call.meta.items() if kind == "dbg"}
 

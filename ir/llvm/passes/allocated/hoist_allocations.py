@@ -113,7 +113,7 @@ def _apply(
     def lines(*texts: str) -> list[Instruction]:
         return [Instruction(text, dict(meta)) for text in texts]
 
-    sized, size = size_of(call, number)
+    sized, size = size_of(call, str(number))
     full, held, got = f"tracecut.full.{number}", f"tracecut.held.{number}", f"%tracecut.got.{number}"
     throws = call.word in CXX  # where C has null, and the program looks at it or not
     place = home.instructions.index(call)

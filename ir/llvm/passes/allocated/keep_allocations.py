@@ -183,10 +183,10 @@ def _on_the_way(function: Function, edge: Edge, name: str, lines: list[Instructi
 def _allocate(function: Function, home: Block, call: Instruction, number: int) -> None:
     """In the place of an allocation: more memory if what is there is too small."""
     kept, room = f"%tracecut.kept.{number}", f"%tracecut.room.{number}"
-    grow, there, held, full = (f"tracecut.{word}.{number}" for word in ("grow", "there", "held", "full"))
-    sized, size = size_of(call, number)
+    grow, there, held, full = (f"tracecut.kept.{number}.{word}" for word in ("grow", "there", "held", "full"))
+    sized, size = size_of(call, f"kept.{number}")
     want, has, old, new, made, got, cleared = (
-        f"%tracecut.{word}.{number}" for word in ("want", "has", "old", "new", "made", "got", "cleared")
+        f"%tracecut.kept.{number}.{word}" for word in ("want", "has", "old", "new", "made", "got", "cleared")
     )
     place = home.instructions.index(call)
     after = home.instructions[place + 1 :]
