@@ -58,8 +58,8 @@ def choose_scope(
     """The outermost scope in which everything that the region gathers can move; else the one where most can.
 
     Where the code beside the region would look up records in loops that never ran, or walk a list that grows, these are
-    made exits. Of a loop that
-    keeps its order when it is looked at by itself no other scope is looked at: there is less known in them.
+    made exits. Of a loop that keeps its order when it is looked at by itself no other scope is looked at: there is less
+    known in them.
 
     Args:
         spec: of a worker. entries: loop → how often it was entered. wanted: what an inspection is to look for.

@@ -99,15 +99,13 @@ class _Builder:
         names = {node.data[0] for site in sites for node in site.address.walk() if node.kind == "load"}
         trips = [info.trip for info in loops.values() if info.trip is not None]
         names |= {node.data[0] for trip in trips for node in trip.walk() if node.kind == "load"}
-        self.exits = exit_tests(
-            self.uses, (*counting, *self.root.exits)
-        )  # a job leaves none of its loops by the others
+        leaving = exit_tests(self.uses, (*counting, *self.root.exits))  # a job leaves none of its loops by the others
         nest = Nest(
             self.view.function.name,
             self.view.loop_ids[self.root],
             loops,
             tuple(sites),
-            {name: self._data_places(name, self.root) for name in sorted(names)},
+            {name: self._data_places(name, self.root, leaving) for name in sorted(names)},
             {},
             self._values(loops),
             self.pool,
@@ -145,10 +143,10 @@ class _Builder:
     def _counter_data(self, info: NestLoop) -> tuple[Place, ...]:
         loop = self.view.loops[info.id]
         counters = [carried.name for carried in info.carried if carried.kind is ValueKind.COUNTER]
-        return tuple(place for name in counters for place in self._data_places(name, loop))
+        return tuple(place for name in counters for place in self._data_places(name, loop, self.exits))
 
-    def _data_places(self, name: str, within: Loop) -> tuple[Place, ...]:
-        found = roles(self.uses, name, within.blocks, self.exits, self.pairs)
+    def _data_places(self, name: str, within: Loop, exits: frozenset[str]) -> tuple[Place, ...]:
+        found = roles(self.uses, name, within.blocks, exits, self.pairs)
         return tuple(self._place(instruction) or NOWHERE for instruction in found.data)
 
     def _stack(self, lives: Iterable[str]) -> dict[str, int]:

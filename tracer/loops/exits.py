@@ -97,10 +97,13 @@ def _outermost(flow: ControlFlow, names: Iterable[str]) -> list[str]:
 
 
 def _does(flow: ControlFlow, root: Loop, head: str, own: Collection[str]) -> str:
-    """What an exit does that the analysis would have to look at: it calls, or reaches memory; empty for none."""
+    """What an exit does that the analysis would have to look at: it calls, or reaches memory; empty for none.
+
+    What passes have put apart since something changes there (`changed_ways.py`) is taken for a call.
+    """
     inside = dominated(flow, root, head)
     if any(name.startswith(CHANGED) for name in inside):
-        return "calls"  # it makes what nobody could look at: another number than all before
+        return "calls"
     made = [item for name in inside for item in flow.blocks[name].instructions]
     if any(item.op in ("call", "invoke") and (item.word in own or not effect_of(item).movable) for item in made):
         return "calls"

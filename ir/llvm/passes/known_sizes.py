@@ -12,7 +12,7 @@ from tracecut.ir.llvm.edit import sources
 
 Bytes = tuple[str, int]  # a number and how often it is taken; "" and bytes
 _PURE = "add sub mul shl lshr ashr and or xor zext sext trunc".split()
-_SIZES = {"i8": 1, "i16": 2, "i32": 4, "float": 4, "i64": 8, "ptr": 8, "double": 8}
+SIZES = {"i8": 1, "i16": 2, "i32": 4, "float": 4, "i64": 8, "ptr": 8, "double": 8}
 _DEPTH = 8
 
 
@@ -152,7 +152,7 @@ class _Differences:
         return name, 1
 
     def _scaled(self, item: Instruction) -> Bytes | None:
-        size, count = _SIZES.get(item.word), item.operands[1].text
+        size, count = SIZES.get(item.word), item.operands[1].text
         if size is None or item.operands[1].type != "i64":
             return None
         if count.lstrip("-").isdigit():

@@ -15,6 +15,16 @@ ALLOCATE = ("@malloc", "@calloc")
 NEW = (*CXX, *ALLOCATE)
 CXX_FREE = tuple(f"@{name}" for name in DELETE_OPERATORS)
 FREE = (*CXX_FREE, "@free")
+USABLE = "@malloc_usable_size"
+_DECLARED = {
+    "@malloc": "declare noalias ptr @malloc(i64)",
+    "@free": "declare void @free(ptr)",
+    USABLE: f"declare i64 {USABLE}(ptr)",
+    "@llvm.trap": "declare void @llvm.trap()",
+    "@llvm.umax.i64": "declare i64 @llvm.umax.i64(i64, i64)",
+    "@llvm.umul.with.overflow.i64": "declare { i64, i1 } @llvm.umul.with.overflow.i64(i64, i64)",
+    "@llvm.memset.p0.i64": "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
+}
 Users = Callable[[str], Sequence[tuple[str, Instruction]]]  # value → (block, instruction) of all that use it
 _GROUP = re.compile(r"#\d+")
 TOUCHING = ("@llvm.memset.", "@llvm.memcpy.", "@llvm.memmove.", "@llvm.lifetime.", "@llvm.assume")
@@ -23,6 +33,17 @@ TOUCHING = ("@llvm.memset.", "@llvm.memcpy.", "@llvm.memmove.", "@llvm.lifetime.
 def allocates(item: Instruction) -> bool:
     """Whether an instruction allocates memory that the program may use."""
     return item.op in ("call", "invoke") and item.word in NEW and item.result is not None
+
+
+def replaces_allocators(module: Module) -> bool:
+    """Whether a module has an allocator of its own, of which nothing is known."""
+    return any(name in module.functions for name in (*NEW, *FREE, USABLE))
+
+
+def declare(module: Module) -> None:
+    """Declare, in place, what passes for allocations call."""
+    known = module.declarations
+    module.items += [line for name, line in _DECLARED.items() if name not in known]
 
 
 def returns_twice(module: Module) -> bool:

@@ -19,7 +19,7 @@ from tracecut.ir.llvm.control_flow import Loop
 from tracecut.ir.llvm.edit import before_end, renamed
 from tracecut.ir.llvm.substitute import alignment
 
-from .allocation_uses import FREE, NEW, Users, allocates
+from .allocation_uses import Users, allocates, replaces_allocators
 from .kept_value import KeptValue
 from .unchanged_memory import Unchanged, constant_texts
 
@@ -27,7 +27,7 @@ from .unchanged_memory import Unchanged, constant_texts
 def carry_members(module: Module) -> Module:
     """Hand such pointers on, in place. O(members · instructions of a function)."""
     own = module.functions
-    if any(name in own for name in (*NEW, *FREE)):
+    if replaces_allocators(module):
         return module
     nodes, texts = module.metadata(), constant_texts(module)
     count = 0

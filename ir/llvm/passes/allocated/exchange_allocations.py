@@ -44,9 +44,11 @@ from ..known_sizes import known_sizes
 from .allocation_uses import (
     CXX,
     FREE,
-    NEW,
+    USABLE,
     allocates,
     calls_any,
+    declare,
+    replaces_allocators,
     returns_twice,
     throwing_functions,
 )
@@ -54,15 +56,6 @@ from .changed_ways import part_way
 from .kept_value import KeptValue
 from .steady_sizes import steady_sizes
 
-DECLARED = {
-    "@malloc": "declare noalias ptr @malloc(i64)",
-    "@free": "declare void @free(ptr)",
-    "@malloc_usable_size": "declare i64 @malloc_usable_size(ptr)",
-    "@llvm.trap": "declare void @llvm.trap()",
-    "@llvm.umax.i64": "declare i64 @llvm.umax.i64(i64, i64)",
-    "@llvm.umul.with.overflow.i64": "declare { i64, i1 } @llvm.umul.with.overflow.i64(i64, i64)",
-    "@llvm.memset.p0.i64": "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
-}
 _GUESSED = "add sub mul shl lshr ashr and or xor zext sext trunc ptrtoint getelementptr".split()
 _DEPTH = 12  # values that a size is computed of
 
@@ -70,7 +63,7 @@ _DEPTH = 12  # values that a size is computed of
 def exchange_allocations(module: Module) -> Module:
     """Exchange such memory, in place. O(allocations · instructions of a function)."""
     own = module.functions
-    if any(name in own for name in (*NEW, *FREE)) or returns_twice(module):
+    if replaces_allocators(module) or returns_twice(module):
         return module
     throwing = throwing_functions(module)
     count = 0
@@ -83,8 +76,7 @@ def exchange_allocations(module: Module) -> Module:
                 _exchange(found, count)
                 count += 1
     if count:
-        known = module.declarations
-        module.items += [line for name, line in DECLARED.items() if name not in known]
+        declare(module)
     return module
 
 
@@ -279,7 +271,7 @@ def _as_large(pair: _Pair, number: int) -> tuple[str, list[Instruction]]:
         seen |= fresh
         stack += fresh
     size, first = f"%tracecut.guess.{number}.size", f"%tracecut.first.{number}"
-    lines = [f"{size} = call i64 @malloc_usable_size(ptr {start})", f"{first} = call ptr @malloc(i64 {size})"]
+    lines = [f"{size} = call i64 {USABLE}(ptr {start})", f"{first} = call ptr @malloc(i64 {size})"]
     return first, [Instruction(line) for line in lines]
 
 
@@ -336,7 +328,7 @@ def _take(function: Function, home: Block, call: Instruction, kept: str, number:
     home.instructions[place:] = lines(
         *sized,
         f"{want} = call i64 @llvm.umax.i64(i64 {size}, i64 1)",
-        f"{has} = call i64 @malloc_usable_size(ptr {kept})",
+        f"{has} = call i64 {USABLE}(ptr {kept})",
         f"{less}{'.room' if too_much else ''} = icmp ult i64 {has}, {want}",
         *too_much,
         f"br i1 {less}, label %{grow}, label %{there}",

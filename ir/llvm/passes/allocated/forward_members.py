@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from tracecut.ir.llvm import Block, Instruction, Module
 from tracecut.ir.llvm.edit import renamed
 
-from .allocation_uses import FREE, NEW, allocates
+from .allocation_uses import FREE, NEW, allocates, replaces_allocators
 from .unchanged_memory import Unchanged, constant_texts
 
 
 def forward_members(module: Module) -> Module:
     """Put what is known in the place of such loads, in place. O(addresses × loads × instructions of a function)."""
     own = module.functions
-    if any(name in own for name in (*NEW, *FREE)):
+    if replaces_allocators(module):
         return module
     nodes, texts = module.metadata(), constant_texts(module)
     for function in own.values():

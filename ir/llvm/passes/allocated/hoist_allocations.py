@@ -24,30 +24,22 @@ from ..known_sizes import computed_before
 from .allocation_states import Edge, exit_states
 from .allocation_uses import (
     CXX,
-    FREE,
-    NEW,
     Use,
     allocates,
     calls_any,
+    declare,
+    replaces_allocators,
     size_of,
     throwing_functions,
     users_in,
     uses_of,
 )
 
-DECLARED = {
-    "@malloc": "declare noalias ptr @malloc(i64)",
-    "@free": "declare void @free(ptr)",
-    "@llvm.trap": "declare void @llvm.trap()",
-    "@llvm.umul.with.overflow.i64": "declare { i64, i1 } @llvm.umul.with.overflow.i64(i64, i64)",
-    "@llvm.memset.p0.i64": "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
-}
-
 
 def hoist_allocations(module: Module) -> Module:
     """Hoist them, in place, out of as many loops as possible. O(allocations × instructions of a function)."""
     own = module.functions
-    if any(name in own for name in (*NEW, *FREE)):
+    if replaces_allocators(module):
         return module
     hoisted = 0
     throwing = throwing_functions(module)
@@ -60,8 +52,7 @@ def hoist_allocations(module: Module) -> Module:
                 calls.append(found)
                 hoisted += 1
     if hoisted:
-        known = module.declarations
-        module.items += [line for name, line in DECLARED.items() if name not in known]
+        declare(module)
     return module
 
 

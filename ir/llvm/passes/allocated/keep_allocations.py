@@ -27,12 +27,12 @@ from tracecut.ir.llvm.edit import at_start, drop_unreached, edit_phis, rename_so
 from .allocation_states import Edge, exit_states, gives_up
 from .allocation_uses import (
     CXX,
-    FREE,
-    NEW,
     Users,
     allocates,
     calls_any,
+    declare,
     recursive_functions,
+    replaces_allocators,
     returns_twice,
     size_of,
     throwing_functions,
@@ -41,20 +41,12 @@ from .allocation_uses import (
 )
 
 _DEPTH = 16  # values that an index is computed of
-DECLARED = {
-    "@malloc": "declare noalias ptr @malloc(i64)",
-    "@free": "declare void @free(ptr)",
-    "@llvm.trap": "declare void @llvm.trap()",
-    "@llvm.umax.i64": "declare i64 @llvm.umax.i64(i64, i64)",
-    "@llvm.umul.with.overflow.i64": "declare { i64, i1 } @llvm.umul.with.overflow.i64(i64, i64)",
-    "@llvm.memset.p0.i64": "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
-}
 
 
 def keep_allocations(module: Module) -> Module:
     """Keep the memory of loops around other loops, in place. O(allocations × instructions of a function)."""
     own = module.functions
-    if any(name in own for name in (*NEW, *FREE)) or returns_twice(module):
+    if replaces_allocators(module) or returns_twice(module):
         return module
     kept = 0
     throwing, recursive = throwing_functions(module), recursive_functions(module)
@@ -66,8 +58,7 @@ def keep_allocations(module: Module) -> Module:
             if _keep(*seen, call, kept, throwing if function.name in throwing else set()):
                 seen, kept = None, kept + 1
     if kept:
-        known = module.declarations
-        module.items += [line for name, line in DECLARED.items() if name not in known]
+        declare(module)
     return module
 
 

@@ -16,7 +16,7 @@ from tracecut.ir.llvm.control_flow import Loop
 from tracecut.ir.llvm.edit import at_start, before_end, sources
 from tracecut.ir.llvm.substitute import alignment
 
-from .allocation_uses import FREE, NEW, allocates
+from .allocation_uses import FREE, NEW, allocates, replaces_allocators
 from .unchanged_memory import Unchanged, constant_texts
 
 PLACE = "%tracecut.pointer."  # how the names of places begin
@@ -25,7 +25,7 @@ PLACE = "%tracecut.pointer."  # how the names of places begin
 def reload_pointers(module: Module) -> Module:
     """Load such pointers, in place. O(phis × instructions of a function)."""
     own = module.functions
-    if any(name in own for name in (*NEW, *FREE)):
+    if replaces_allocators(module):
         return module
     nodes, texts = module.metadata(), constant_texts(module)
     count = 0

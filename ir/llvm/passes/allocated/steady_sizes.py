@@ -18,10 +18,10 @@ from tracecut.ir.llvm import Block, Function, Instruction
 from tracecut.ir.llvm.control_flow import ControlFlow
 from tracecut.ir.llvm.edit import at_start, before_end, rename_sources, sources
 
+from ..known_sizes import SIZES
 from .allocation_uses import FREE, Users, users_in
 from .changed_ways import CHANGED
 
-_SIZES = {"i8": 1, "i16": 2, "i32": 4, "float": 4, "i64": 8, "ptr": 8, "double": 8}
 _SIZE = ("ptrtoint", "sub")  # of which sizes are made
 _DEPTH = 16
 
@@ -108,7 +108,7 @@ class _Ends:
             return None
         if item.op == "getelementptr" and len(item.operands) == 2 and item.operands[1].type == "i64":
             of = self._distance(item.operands[0].text, begin, depth + 1)
-            width = _SIZES.get(item.word)
+            width = SIZES.get(item.word)
             if of is None or width is None:
                 return None
             step = item.operands[1].text

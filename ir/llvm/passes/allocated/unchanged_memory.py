@@ -15,6 +15,7 @@ from tracecut.ir.llvm.control_flow import ControlFlow
 from tracecut.ir.llvm.strict_aliasing import may_be_same
 
 from ..distinct_objects import apart
+from ..known_sizes import SIZES
 from .allocation_uses import FREE, NEW, Users, users_in
 
 # By which output may do anything, or change memory that the program reads.
@@ -22,7 +23,6 @@ _OWN_STREAMS = frozenset(
     "@fopencookie @fmemopen @open_memstream @open_wmemstream @open_obstack_stream @register_printf_function "
     "@register_printf_specifier @register_printf_modifier @register_printf_type".split()
 )
-_SIZES = {"i8": 1, "i16": 2, "i32": 4, "float": 4, "i64": 8, "ptr": 8, "double": 8}
 _STREAMS = ("@stdout", "@stderr")
 
 
@@ -98,7 +98,7 @@ class Unchanged:
     def _are_beside(self, store: Instruction, load: Instruction) -> bool:
         """Whether what is stored and what is loaded are members of one structure that do not meet."""
         (one, first), (other, second) = (self._member(item.operands[-1].text) for item in (store, load))
-        sizes = _SIZES.get(store.operands[0].type), _SIZES.get(load.type)
+        sizes = SIZES.get(store.operands[0].type), SIZES.get(load.type)
         if one != other or sizes[0] is None or sizes[1] is None:
             return False
         return first + sizes[0] <= second or second + sizes[1] <= first
