@@ -24,7 +24,8 @@ def built(source: str, folder: Path, suffix: str = "c", *, for_regions: bool) ->
     made = str(canonical([to_ir(path, Flags(), folder, canonical=True)], for_regions=for_regions))
     flags = Flags(libraries=("stdc++", "gcc_s")) if suffix == "cpp" else Flags()
     shared_library([emit_object(made, optimise=True)], flags, target)
-    return made, ctypes.CDLL(str(target)).run
+    # Other threads of Python would allocate while it runs and counts the memory in use: they have to wait.
+    return made, ctypes.PyDLL(str(target)).run
 
 
 class BuiltTwice:

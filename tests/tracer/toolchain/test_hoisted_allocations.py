@@ -152,7 +152,7 @@ class Held(ctypes.Structure):
 
 def held() -> int:
     """Bytes that this process has allocated and not freed."""
-    ask = ctypes.CDLL(None).mallinfo2
+    ask = ctypes.PyDLL(None).mallinfo2
     ask.restype = Held
     found = ask()
     return int(found.uordblks + found.hblkhd)
@@ -167,7 +167,7 @@ def built(name: str, folder: Path, *, for_regions: bool) -> tuple[str, Callable[
     shared_library(
         [emit_object(made, optimise=True)], Flags(libraries=("stdc++", "gcc_s") if suffix == ".cpp" else ()), target
     )
-    run = ctypes.CDLL(str(target)).run
+    run = ctypes.PyDLL(str(target)).run  # other threads of Python, which allocate as well, have to wait
     run.argtypes, run.restype = (ctypes.c_long, ctypes.c_int, ctypes.c_int), ctypes.c_double
     return made, run
 
