@@ -27,6 +27,7 @@ from tracecut.ir.llvm.passes.known_sizes import known_sizes
 from tracecut.ir.llvm.passes.leave_loops import leave_loops
 from tracecut.ir.llvm.passes.library_effects import with_library_effects
 from tracecut.ir.llvm.passes.merge_induction_variables import merge_counters
+from tracecut.ir.llvm.passes.part_exits import part_exits
 from tracecut.ir.llvm.passes.promote_calls import has_pointer_calls, promote_calls
 from tracecut.ir.llvm.passes.read_halves import read_halves
 from tracecut.ir.llvm.passes.relative_tables import plain_relative_loads
@@ -150,7 +151,7 @@ def canonical(sources: Iterable[str], *, optimised: bool = False, for_regions: b
             known_sizes(function)
         hoist_allocations(hold_carried(reload_pointers(forward_members(parsed))))
         keep_allocations(exchange_allocations(carry_members(parsed)))
-        reload_left(reload_carried(reload_updates(parsed)))
+        reload_left(reload_carried(reload_updates(part_exits(parsed))))
     merge_counters(parsed)
     if for_regions:
         unroll_planes(parsed)
