@@ -23,6 +23,7 @@ from tracecut.ir.loops.nest import Exit
 from .grown_here import grown_here
 
 ACCESSES = ("load", "store", "atomicrmw", "cmpxchg", "fence")
+TELLS = ("io", "clock")  # calls that keep their order, and reach what they are given alone
 SELDOM = 2  # an exit that runs more often than once in so many runs of the region is none
 
 
@@ -61,8 +62,8 @@ def dominated(flow: ControlFlow, root: Loop, head: str) -> frozenset[str]:
 def find_exits(
     view: FunctionView, root: Loop, region: Loop, counts: Mapping[str, int], runs: int, own: Collection[str]
 ) -> list[tuple[tuple[str, ...], int]]:
-    """Sets of exits that the scope `root` of a region may have, and how often they run: none, those that never ran,
-    those that call, all.
+    """Sets of exits that the scope `root` of a region may have, and how often they run: none, as little as possible of
+    those that call, these, those that never ran, all.
 
     Args:
         counts: block → how often it ran. runs: how often the region ran. own: functions of the program.
@@ -83,8 +84,19 @@ def find_exits(
     does = {name: _does(flow, root, name, own) for name in {*seldom, *never}}
     heads, unused = ([name for name in found if does[name]] for found in (seldom, never))
     calling = [name for name in heads if does[name] == "calls"]
-    sets = [(), tuple(calling), tuple(unused), tuple(heads)]
+    parts = [part for head in calling for part in _calling_parts(flow, root, head, unused, own)]
+    sets = [(), tuple(parts), tuple(calling), tuple(unused), tuple(heads)]
     return [(found, sum(counts[name] for name in found)) for found in dict.fromkeys(sets)]
+
+
+def _calling_parts(
+    flow: ControlFlow, root: Loop, head: str, unused: Iterable[str], own: Collection[str]
+) -> Sequence[str]:
+    """What of an exit never ran, if that alone calls: `std::endl` asks a virtual function where it is first used."""
+    inside = dominated(flow, root, head)
+    within = [name for name in unused if name in inside]
+    left = inside.difference(*(dominated(flow, root, name) for name in within))
+    return [head] if _what_is_done(flow, left, own) == "calls" else within
 
 
 def _outermost(flow: ControlFlow, names: Iterable[str]) -> list[str]:
@@ -97,17 +109,23 @@ def _outermost(flow: ControlFlow, names: Iterable[str]) -> list[str]:
 
 
 def _does(flow: ControlFlow, root: Loop, head: str, own: Collection[str]) -> str:
-    """What an exit does that the analysis would have to look at: it calls, or reaches memory; empty for none.
+    return _what_is_done(flow, dominated(flow, root, head), own)
 
-    What passes have put apart since something changes there (`changed_ways.py`) is taken for a call.
+
+def _what_is_done(flow: ControlFlow, inside: Collection[str], own: Collection[str]) -> str:
+    """What blocks do that the analysis would have to look at: they call, or reach memory; empty for none.
+
+    What prints a number reaches memory like a load does: the layout may stay in force. What passes have put apart since
+    something changes there (`changed_ways.py`) is taken for a call.
     """
-    inside = dominated(flow, root, head)
     if any(name.startswith(CHANGED) for name in inside):
         return "calls"
     made = [item for name in inside for item in flow.blocks[name].instructions]
-    if any(item.op in ("call", "invoke") and (item.word in own or not effect_of(item).movable) for item in made):
+    calls = [item for item in made if item.op in ("call", "invoke")]
+    if any(item.word in own or not (effect_of(item).movable or effect_of(item).kind in TELLS) for item in calls):
         return "calls"
-    return "reaches" if any(item.op in ACCESSES for item in made) else ""
+    touches = any(item.op in ACCESSES for item in made) or any(not effect_of(item).movable for item in calls)
+    return "reaches" if touches else ""
 
 
 def exits_at(view: FunctionView, users: Users, root: Loop, heads: Iterable[str]) -> tuple[Exit, ...]:
