@@ -15,8 +15,8 @@ from .harness import Inspected, Program
 from .woven_programs import run_woven, woven
 
 NAME = "leaves"
-MARKS = ["fails", "breaks", "returns", "adds"]
-MODES = ["none", "fails", "breaks", "returns", "below", "adds", "carried", "summed", "stored"]
+MARKS = ["fails", "breaks", "returns", "adds", "checks"]
+MODES = ["none", "fails", "breaks", "returns", "below", "adds", "checks", "carried", "summed", "stored"]
 Catalogue = Callable[[str], dict[str, Inspected | str]]
 
 
@@ -42,6 +42,16 @@ def test_what_decides_is_looked_at_in_front_of_the_loop(items: list[Inspected]) 
         assert all(item.inspection.verdicts[region].movable for region in (item.region, min(looking)))
         assert "moved" in item.modes.values(), item.kept
         check(item, item.schedule(item.random(1)))
+
+
+def test_a_loop_beside_it_is_looked_through_as_well(items: list[Inspected]) -> None:
+    item = items[MARKS.index("checks")]
+    loops = item.inspection.accesses.nest.loops
+    beside = [loop for loop in item.inspection.plan.uses if loop != item.region]
+    assert len(beside) == 2 and any(loops[loop].header.startswith(AHEAD) for loop in beside)
+    assert not any(item.inspection.accesses.nest.is_indirect(loop) for loop in beside)
+    assert not item.kept and not item.inspection.plan.lookups
+    assert "moved" in item.modes.values()
 
 
 @pytest.mark.parametrize(("mark", "why"), [("stored", "may be left early"), ("carried", "both touch")])
@@ -91,6 +101,7 @@ def test_the_program_ends_where_it_ends(
             argv = [mode, when]
             native = run([subject.compiled.native, *argv], folder=subject.folder, name="native", limits=Limits(HUNG))
             ran = run_woven(subject, made, argv=argv, cpus=range(threads))
-            assert ran.code == native.returncode == (3 if mode == "fails" else 0)
+            fails = mode in ("fails", "checks")
+            assert ran.code == native.returncode == (3 if fails else 0)
             assert ran.stdout == native.stdout.read_bytes(), argv
-            assert all(ran.used.values()) or mode == "fails"
+            assert all(ran.used.values()) or fails

@@ -137,9 +137,14 @@ def _may_look(nest: Nest, loop: int, verdicts: Mapping[int, Verdict]) -> bool:
 
     Else what is found in front of a loop need not hold in it.
     """
+    pair = _pair_of(nest, loop)
+    return not pair or (len(pair) == 2 and all(one in verdicts and verdicts[one].movable for one in pair))
+
+
+def _pair_of(nest: Nest, loop: int) -> list[int]:
+    """A loop that is looked through and the one that looks, if this is one of them."""
     pair = look_of(nest.loops[loop].exit[1])
-    both = [number for number, info in nest.loops.items() if pair and look_of(info.exit[1]) == pair]
-    return not pair or (len(both) == 2 and all(one in verdicts and verdicts[one].movable for one in both))
+    return [number for number, info in nest.loops.items() if pair and look_of(info.exit[1]) == pair]
 
 
 def _can_run(nest: Nest, loop: int) -> bool:
@@ -315,11 +320,13 @@ def _with_blocking_loops(found: Inspection, region: int, *, exact: bool, look_up
     accesses, nest = found.accesses, found.accesses.nest
     taken = {loop for each in found.plan.uses for loop in nest.inside(each)}
     verdicts = dict(found.verdicts)
-    for loop in found.plan.blocking:
+    blocking = dict.fromkeys(one for loop in found.plan.blocking for one in (loop, *_pair_of(nest, loop)))
+    for loop in blocking:
         if not taken & nest.inside(loop) and _can_run(nest, loop) and _runs_once(accesses, loop):
             verdicts[loop] = judge(accesses, loop)
             taken |= nest.inside(loop)
-    regions = sorted(loop for loop in verdicts if loop in found.verdicts or verdicts[loop].movable)
+    movable_too = {loop for loop in verdicts if verdicts[loop].movable and _may_look(nest, loop, verdicts)}
+    regions = sorted(movable_too | {*found.verdicts})
     if len(regions) == len(found.verdicts):
         return found
     movable = frozenset(loop for loop in regions if verdicts[loop].movable and not (exact and verdicts[loop].rounding))

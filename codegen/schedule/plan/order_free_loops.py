@@ -10,6 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
+from tracecut.ir.llvm.passes.aside.look_ahead import look_of
 from tracecut.ir.loops.refusals import refusal
 from tracecut.tracer.legality.access_patterns import DIRECT, OTHER, SCALAR, Array, Pattern, find_arrays, find_pattern
 from tracecut.tracer.legality.accesses import Accesses
@@ -45,6 +46,8 @@ def examine(accesses: Accesses, loop: int, unrolled: Collection[int] = ()) -> Co
     refused = refusal(nest, loop)
     if refused is not None:
         return Companion(loop, 0, 0, refused.says)
+    if look_of(info.exit[1]):
+        return Companion(loop, 0, 0, "may be left early")  # but as a region, behind one that has looked
     if info.counter_data:
         return Companion(loop, 0, 0, f"uses its counter as data ({info.counter_data[0]})")
     if any(site.apart for site in nest.sites_in(loop)):

@@ -83,6 +83,26 @@ SHAPE adds(long n, const int *a, double *x, double *y, const double *more)
     }
 }
 
+/* A loop beside it, which picks nothing by loaded numbers: in front of it is looked at what it finds. */
+SHAPE checks(long n, const int *a, double *x, double *y, const double *more)
+{
+    for (int t = 0; t < SWEEPS; t++) {
+        for (long e = 0; e < n; e++) // @checks
+            y[e] = 0.25 * (x[a[2 * e]] + x[a[2 * e + 1]]);
+        long e;
+        for (e = 0; e < n; e++) { // looks at its own numbers
+            x[e] += 0.5 * y[e] + more[t * n + e];
+            if (!(x[e] < LIMIT)) {
+                if (t == 2)
+                    fail(e, x[e]);
+                break;
+            }
+        }
+        if (e < n)
+            printf("checked up to %ld\n", e);
+    }
+}
+
 /* What decides was stored by the iteration itself. */
 SHAPE stored(long n, const int *a, double *x, double *y, double *z)
 {
@@ -174,6 +194,8 @@ int main(int argc, char **argv)
     show_reals("y", y, DATA);
     adds(JOBS, a, x, y, added("adds", argc, argv, x));
     show_reals("y", y, DATA);
+    checks(DATA, a, x, y, added("checks", argc, argv, x));
+    show_reals("x", x, DATA);
     stored(DATA, a, x, y, z);
     carried(DATA, a, x, y, added("carried", argc, argv, y));
     show_reals("y", y, DATA);

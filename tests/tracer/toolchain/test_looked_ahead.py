@@ -14,6 +14,8 @@ HEAD += "long run(int n, const int *at, const double *w, double *y)\n"
 # ruff: noqa: E501
 EACH = "for (int i = 0; i < n; i++) "
 LOOKED = {
+    "regular": f"{EACH}{{ if (w[i] > 8) break; y[i] = w[i]; }} return 0;",
+    "its_own": f"{EACH}{{ y[i] += w[i]; if (y[i] > 8) return i; }} return n;",
     "break": f"{EACH}{{ if (w[at[i]] > 8) break; y[i] = w[at[i]]; }} return 0;",
     "return": f"{EACH}{{ double s = w[at[i]] + w[i]; if (s > 16) return i; y[i] = s; }} return -1;",
     "two": f"{EACH}{{ if (w[at[i]] > 8.5) return i; if (w[at[i + 9]] < .5) return -i; y[i] += w[at[i]]; }} return n;",
@@ -30,7 +32,8 @@ LOOKED = {
 }
 LEFT_ALONE = {
     "whole_numbers": f"{EACH}{{ if (at[at[i]] > 7) break; y[i] = w[at[i]]; }} return 0;",
-    "regular": f"{EACH}{{ if (w[i] > 8) break; y[i] = w[i]; }} return 0;",
+    "searched": f"{EACH}{{ if (w[i] > 8) break; y[at[i]] = w[i]; }} return 0;",
+    "search": f"{EACH}{{ if (w[i] > 8) return i; }} return n;",
     "sum": f"double s = 0; {EACH}{{ s += w[at[i]]; if (s > 20) break; y[i] = s; }} return 0;",
     "own_store": f"{EACH}{{ y[i] = 1; if (y[at[i]] > 8) break; y[i] += w[at[i]]; }} return 0;",
     "store_in_branch": f"{EACH}{{ if (at[i] > 3) y[i] = 9; if (y[at[i]] > 8) break; y[i] += w[at[i]]; }} return 0;",

@@ -46,17 +46,21 @@ def is_indirect(made: Mapping[str, Instruction], items: Iterable[Instruction]) -
 
     `made`: what a loop makes, by name.
     """
-    for load in (item for item in items if item.op == "load"):
-        stack, seen = [load.operands[0].text], set[str]()
-        while stack:
-            name = stack.pop()
-            item = made.get(name)
-            if item is None or name in seen:
-                continue
-            seen.add(name)
-            if item.op == "load" and int_bits(item.type) is not None:
-                return True
-            stack += item.uses
+    return any(picked_by(made, load.operands[0].text) for load in items if load.op == "load")
+
+
+def picked_by(made: Mapping[str, Instruction], address: str) -> bool:
+    """Whether an address is computed of whole numbers which a loop loads."""
+    stack, seen = [address], set[str]()
+    while stack:
+        name = stack.pop()
+        item = made.get(name)
+        if item is None or name in seen:
+            continue
+        seen.add(name)
+        if item.op == "load" and int_bits(item.type) is not None:
+            return True
+        stack += item.uses
     return False
 
 

@@ -13,8 +13,9 @@ for (i = 0; i < n; i++) {                  some = 0;
 The loop stays as it is, with all of its exits: where its iterations run in their own order, nothing depends on what was
 found. Where they are independent, each computes in front of the loop what it computes in it, so that none of them ends
 it, and they may have any order. What an iteration itself has stored before it decides cannot be looked at in front of
-the loop; such loops are left alone, and so are those that are ended by whole numbers alone, or by what is not reached
-through indices, which inspection knows (`tracer/legality/evaluation/early_exits.py`).
+the loop; such loops are left alone, and so are those that are ended by whole numbers alone, which inspection knows
+(`tracer/legality/evaluation/early_exits.py`). One that picks nothing by loaded numbers, `assert(u[i] == u[i])`, may run
+beside loops that do, on what these have moved; where such a loop stores nothing, it is a search, which ends early.
 
 The loop that looks runs in an order of its own only, where it is known which addresses it reads (`settle`). In the
 program's order it is passed by: it would read what iterations before have not written yet, and where they would have
@@ -33,7 +34,7 @@ from tracecut.ir.llvm.control_flow import ControlFlow, Loop
 from tracecut.ir.llvm.edit import drop_unreached, renamed, sources
 
 from ..leave_loops import COPIED
-from .copied_loop import COMPUTES, CopiedLoop, enter_by, is_indirect, left_by, used_at_exits
+from .copied_loop import COMPUTES, CopiedLoop, enter_by, is_indirect, left_by, picked_by, used_at_exits
 from .counted_loops import MOST_COPIED
 from .side_by_side import ASIDE, at_place_of
 
@@ -171,7 +172,9 @@ class _Matcher:
         lines = [self.made[name][1] for name in wanted]
         own = self._behind(loop, [self._test(name) for name in early]) or frozenset()
         decided = [self.made[name][1] for name in own]
-        if not any({item.op, item.type} & _FLOATS for item in decided) or not is_indirect(self._made_in(loop), lines):
+        if not any({item.op, item.type} & _FLOATS for item in decided):
+            return None
+        if not (is_indirect(self._made_in(loop), lines) or self._only_walks(loop)):
             return None
         if any(item.op in _DIVIDES and not item.operands[1].text.isdigit() for item in lines):
             return None
@@ -275,6 +278,13 @@ class _Matcher:
             if stored and any(self.made[one][0] in self._after(loop, name) for one in loads):
                 return True
         return False
+
+    def _only_walks(self, loop: Loop) -> bool:
+        """Whether a loop stores something, and picks nothing by loaded numbers."""
+        made = self._made_in(loop)
+        items = [item for name in loop.blocks for item in self.flow.blocks[name].instructions]
+        reaches = [item.operands[item.op == "store"].text for item in items if item.op in ("load", "store")]
+        return any(item.op == "store" for item in items) and not any(picked_by(made, address) for address in reaches)
 
     def _after(self, loop: Loop, name: str) -> set[str]:
         """Blocks that an iteration may come to behind one."""
