@@ -9,16 +9,20 @@ loop:                                          loop:
 ```
 
 So it is with a vector that a function is given by reference. Only where nothing else in the loop may change the member;
-`%first` is loaded in front of the loop. `exchange_allocations.py` then sees what is freed in which iteration.
+`%first` is loaded in front of the loop, so the member has to be there even where the loop is left before it is reached.
+`exchange_allocations.py` then sees what is freed in which iteration.
 """
 
 from __future__ import annotations
+
+import re
 
 from tracecut.ir.llvm import Block, Instruction, Module
 from tracecut.ir.llvm.control_flow import Loop
 from tracecut.ir.llvm.edit import before_end, renamed
 from tracecut.ir.llvm.substitute import alignment
 
+from ..known_sizes import SIZES
 from .allocation_uses import Users, allocates, replaces_allocators
 from .kept_value import KeptValue
 from .unchanged_memory import Unchanged, constant_texts
@@ -77,6 +81,8 @@ def _carry(memory: Unchanged, loop: Loop, member: str, number: int) -> bool:
         return False  # scratch space that is made anew where it has become too small is found where it lies
     if any(flow.innermost(block.name) is not loop for block, _ in stores):
         return False
+    if not _is_there(memory, loop, member):
+        return False
     if any(memory.changes(item, loads[0][1]) for _, item in inside if not any(item is store for _, store in stores)):
         return False
     like = loads[0][1]
@@ -94,6 +100,25 @@ def _carry(memory: Unchanged, loop: Loop, member: str, number: int) -> bool:
     for block in memory.function.blocks:
         _replace(block, names)
     return True
+
+
+def _is_there(memory: Unchanged, loop: Loop, member: str) -> bool:
+    """Whether a pointer can be loaded in front of a loop: from a variable, what a reference leads to, or what the
+    program itself reaches before it may leave the loop.
+    """
+    flow, (start, distance) = memory.flow, memory.member(member)
+    made = memory.made.get(start)
+    if start.startswith("@") or (made is not None and made.op == "alloca"):
+        return True
+    known = re.search(rf"\bdereferenceable\((\d+)\) {re.escape(start)}(?![\w.$-])", memory.function.header)
+    if known is not None and 0 <= distance <= int(known[1]) - SIZES["ptr"]:
+        return True
+    homes = [block.name for block, item in memory.function.instructions() if _is_of(item, member)]
+    ends = {inside for inside, _ in loop.exits}
+    return any(
+        flow.dominates(home, str(loop.preheader)) or (home in loop and all(flow.dominates(home, end) for end in ends))
+        for home in homes
+    )
 
 
 def _is_of(item: Instruction, member: str) -> bool:

@@ -97,13 +97,13 @@ class Unchanged:
 
     def _are_beside(self, store: Instruction, load: Instruction) -> bool:
         """Whether what is stored and what is loaded are members of one structure that do not meet."""
-        (one, first), (other, second) = (self._member(item.operands[-1].text) for item in (store, load))
+        (one, first), (other, second) = (self.member(item.operands[-1].text) for item in (store, load))
         sizes = SIZES.get(store.operands[0].type), SIZES.get(load.type)
         if one != other or sizes[0] is None or sizes[1] is None:
             return False
         return first + sizes[0] <= second or second + sizes[1] <= first
 
-    def _member(self, pointer: str) -> tuple[str, int]:
+    def member(self, pointer: str) -> tuple[str, int]:
         """(structure, bytes behind its beginning)."""
         item, distance = self.made.get(pointer), 0
         while item is not None and item.op == "getelementptr" and item.word == "i8":
