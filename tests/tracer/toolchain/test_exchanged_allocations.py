@@ -105,6 +105,25 @@ EXCHANGED = {
         double *w = (double *)calloc(300, sizeof *w); fill(w, 300, t); fill(z, n, sum(w, 300));""",
         free="out[t] += sum(z, n); free(w); free(z); free(x); x = y;",
     ),
+    "freed in front, where the loop does nothing": HEAD
+    + """
+static void steps(int count, double *out) {
+    int had = 3000000, t = 0;
+    double *x = malloc(had * sizeof *x); // what is freed of this goes back to the system
+    fill(x, had, 0);
+    out[0] = sum(x, had);
+    if (sizes[0] == 0) free(x);
+    do {
+        if (sizes[t] == 0) return;
+        double *y = (double *)malloc(sizes[t] * sizeof *y);
+        for (int i = 0; i < sizes[t]; i++) y[i] = i < had ? x[i] / 2 + t : t;
+        free(x);
+        x = y;
+        out[t] = sum(x, had = sizes[t]);
+    } while (++t < count);
+    free(x);
+}
+""",
     "around": HEAD
     + """
 static void steps(int count, double *out) {
@@ -197,7 +216,14 @@ static void steps(int count, double *out) {
 }
 """,
 }
-LOSE = ("more than there is", "ended between", "sometimes lost", "a variable of the program", "a member")
+LOSE = (
+    "more than there is",
+    "ended between",
+    "sometimes lost",
+    "a variable of the program",
+    "a member",
+    "freed in front, where the loop does nothing",
+)
 SIZES = [
     [500],
     [0, 0, 0],

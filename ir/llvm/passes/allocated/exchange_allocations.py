@@ -270,9 +270,29 @@ def _as_large(pair: _Pair, number: int) -> tuple[str, list[Instruction]]:
         fresh = {value for value, _ in sources(item)} - seen
         seen |= fresh
         stack += fresh
+    if _may_be_freed(pair, seen):
+        return "null", []
     size, first = f"%tracecut.guess.{number}.size", f"%tracecut.first.{number}"
     lines = [f"{size} = call i64 {USABLE}(ptr {start})", f"{first} = call ptr @malloc(i64 {size})"]
     return first, [Instruction(line) for line in lines]
+
+
+def _may_be_freed(pair: _Pair, names: set[str]) -> bool:
+    """Whether any of some memory is freed on a way to the loop, which is then left before it frees it again."""
+    flow, names = pair.flow, {*names}
+    phis = [item for block in flow.function.blocks if block.name not in pair.loop for item in block.phis]
+    before = -1
+    while before != len(names):
+        before = len(names)
+        names |= {str(phi.result) for phi in phis if any(value in names for value, _ in sources(phi))}
+    seen, stack = {pair.loop.header}, [pair.loop.header]
+    while stack:
+        for block in flow.predecessors[stack.pop()]:
+            if block not in seen and block not in pair.loop:
+                seen.add(block)
+                stack.append(block)
+    calls = (item for block in seen - pair.loop.blocks for item in flow.blocks[block].instructions)
+    return any(item.op == "call" and item.word in FREE and item.operands[0].text in names for item in calls)
 
 
 def _keep(function: Function, freeing: Block, free: Instruction, unused: str, number: int) -> None:
