@@ -31,6 +31,7 @@ MOST_CALLS = 500  # of a module
 OTHER = "tracecut.other."  # in the names of the blocks that call through the pointer
 _ABI = re.compile(r"\b(?:sret|byval|inalloca|preallocated|inreg|zeroext|signext|nest|swift\w+)\b")
 _TABLE = re.compile(r"\[\d+ x ptr\] (?=\[)")
+_ATTACHED = re.compile(r"![-\w.$]+ !\d+ ")  # what debug information says of a function that is declared
 Signature = tuple[str, ...]
 
 
@@ -176,7 +177,7 @@ def _taken(module: Module) -> _Taken:
     for name in sorted(found):
         header = headers[name]
         if "..." not in header and not name.startswith("@llvm."):
-            before = header[: header.index(f"{name}(")].partition(" ")[2]
+            before = _ATTACHED.sub("", header[: header.index(f"{name}(")].partition(" ")[2])
             taken.functions[_signature(header, name, return_type(before))].append(name)
     return taken
 

@@ -56,6 +56,11 @@ def test_what_a_pointer_may_mean() -> None:
     assert called(promoted(LOADED.replace("double 1.0", "double inreg 1.0"), TAKEN)) == ["%p"]
 
 
+def test_a_declaration_with_debug_information_has_its_type() -> None:
+    told = "declare !dbg !7 double @told(double)\n" + TAKEN.replace("@sin", "@told")
+    assert called(promoted(LOADED, told)) == ["@one", "@told"]
+
+
 def test_too_many_functions_stay_a_pointer() -> None:
     def same(count: int) -> str:
         body = "(double %x) {\n  ret double %x\n}\n"
