@@ -9,6 +9,7 @@ from typing import Any
 
 from tracecut.ir.llvm import Instruction, Module, parse_module
 from tracecut.ir.llvm.passes.allocated.carry_members import carry_members
+from tracecut.ir.llvm.passes.allocated.close_loops import close_loops
 from tracecut.ir.llvm.passes.allocated.exchange_allocations import exchange_allocations
 from tracecut.ir.llvm.passes.allocated.forward_members import forward_members
 from tracecut.ir.llvm.passes.allocated.hoist_allocations import hoist_allocations
@@ -150,7 +151,7 @@ def canonical(sources: Iterable[str], *, optimised: bool = False, for_regions: b
         for function in parsed.functions.values():
             known_sizes(function)
         hoist_allocations(hold_carried(reload_pointers(forward_members(parsed))))
-        keep_allocations(exchange_allocations(carry_members(parsed)))
+        close_loops(keep_allocations(exchange_allocations(carry_members(parsed))))
         reload_left(reload_carried(reload_updates(part_exits(parsed))))
     merge_counters(parsed)
     if for_regions:
