@@ -224,15 +224,21 @@ def _before_the_test(pair: _Pair) -> Block:
 
 def _guess(pair: _Pair, number: int) -> tuple[str, list[Instruction]]:
     """What is there in the first iteration, and what allocates it in front of the loop."""
+    lines = _as_asked(pair, pair.call, number)
+    return _as_large(pair, number) if lines is None else (f"%tracecut.first.{number}", lines)
+
+
+def _as_asked(pair: _Pair, call: Instruction, number: int) -> list[Instruction] | None:
+    """What allocates in front of the loop as much as a call in the loop, in its first iteration, or elsewhere."""
     flow, loop = pair.flow, pair.loop
-    inside = {str(item.result): (name, item) for name in loop.blocks for item in flow.blocks[name].instructions}
+    made = {str(item.result): (block.name, item) for block, item in flow.function.instructions()}
     names: dict[str, str] = {}
     found: list[Instruction] = []
 
     def visit(text: str, depth: int) -> bool:
-        if text not in inside or text in names:
+        block, item = made.get(text, ("", None))
+        if item is None or text in names or flow.dominates(block, str(loop.preheader)):
             return True
-        block, item = inside[text]
         if item.op == "phi" and block == loop.header:
             names[text] = next(value for value, label in sources(item) if label == loop.preheader)
             return True
@@ -243,38 +249,43 @@ def _guess(pair: _Pair, number: int) -> tuple[str, list[Instruction]]:
         found.append(item)
         return True
 
-    if not all(visit(operand.text, 0) for operand in pair.call.operands):
-        return _as_large(pair, number)
+    if not all(visit(operand.text, 0) for operand in call.operands):
+        return None
     lines = [Instruction(LOCAL.sub(lambda found: names.get(found.group(), found.group()), item.text)) for item in found]
-    asked = [names.get(operand.text, operand.text) for operand in pair.call.operands]
+    asked = [names.get(operand.text, operand.text) for operand in call.operands]
     product = f"%tracecut.guess.{number}.all"
     lines += [Instruction(f"{product} = mul i64 {', '.join(asked)}")] if len(asked) == 2 else []
-    size, first = f"%tracecut.guess.{number}.size", f"%tracecut.first.{number}"
+    size = f"%tracecut.guess.{number}.size"
     lines.append(Instruction(f"{size} = freeze i64 {product if len(asked) == 2 else asked[0]}"))
-    lines.append(Instruction(f"{first} = call ptr @malloc(i64 {size})"))
-    return first, lines
+    return [*lines, Instruction(f"%tracecut.first.{number} = call ptr @malloc(i64 {size})")]
 
 
 def _as_large(pair: _Pair, number: int) -> tuple[str, list[Instruction]]:
-    """Memory as large as what the first iteration frees, where that is known to be allocated, or null."""
+    """Memory as large as what the first iteration frees, where that is known to be allocated, or null.
+
+    As large to the byte where that can be: what is known of one block is then true of the other.
+    """
     made = {str(item.result): item for _, item in pair.flow.function.instructions() if item.result is not None}
-    phi = made[pair.freed]
-    start = next(value for value, label in sources(phi) if label == pair.loop.preheader)
-    seen, stack = {start}, [start]
+    start = next(value for value, label in sources(made[pair.freed]) if label == pair.loop.preheader)
+    seen, stack, calls = {start}, [start], list[Instruction]()
     while stack:
         item = made.get(text := stack.pop())
-        if text == "null" or (item is not None and allocates(item)):
-            continue
-        if item is None or item.op != "phi":
+        if item is not None and allocates(item):
+            calls.append(item)
+        elif text != "null" and (item is None or item.op != "phi"):
             return "null", []
-        fresh = {value for value, _ in sources(item)} - seen
-        seen |= fresh
-        stack += fresh
-    if _may_be_freed(pair, seen):
-        return "null", []
-    size, first = f"%tracecut.guess.{number}.size", f"%tracecut.first.{number}"
-    lines = [f"{size} = call i64 {USABLE}(ptr {start})", f"{first} = call ptr @malloc(i64 {size})"]
-    return first, [Instruction(line) for line in lines]
+        else:
+            fresh = {value for value, _ in sources(item)} - seen if item is not None else set()
+            seen |= fresh
+            stack += fresh
+    lines = _as_asked(pair, calls[0], number) if len(calls) == 1 else None
+    if lines is None:
+        if _may_be_freed(pair, seen):
+            return "null", []
+        size = f"%tracecut.guess.{number}.size"
+        texts = [f"{size} = call i64 {USABLE}(ptr {start})", f"%tracecut.first.{number} = call ptr @malloc(i64 {size})"]
+        lines = [Instruction(text) for text in texts]
+    return f"%tracecut.first.{number}", lines
 
 
 def _may_be_freed(pair: _Pair, names: set[str]) -> bool:
