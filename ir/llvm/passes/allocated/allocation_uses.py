@@ -35,6 +35,15 @@ def allocates(item: Instruction) -> bool:
     return item.op in ("call", "invoke") and item.word in NEW and item.result is not None
 
 
+def out_of_memory(call: Instruction) -> list[str]:
+    """Lines of a block where a call of `new` would find no memory: it is called, and throws.
+
+    Handlers of the function itself, and what tidies up there, are passed by.
+    """
+    size = call.operands[0].text
+    return [f"call ptr {call.word}(i64 {size})", "call void @llvm.trap()", "unreachable"]
+
+
 def replaces_allocators(module: Module) -> bool:
     """Whether a module has an allocator of its own, of which nothing is known."""
     return any(name in module.functions for name in (*NEW, *FREE, USABLE))

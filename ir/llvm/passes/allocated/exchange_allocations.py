@@ -18,8 +18,8 @@ So it is with `x = step(x)`, and with a vector that each step makes and swaps wi
 what was freed before, so nothing is asked of what the program does with either, nor of the ways it goes: memory that is
 freed is kept until it is asked for, or the loop is left; where some is kept already, that is freed. Sizes are asked of
 the C library. `%first` is a guess, of the size that the first iteration asks for where that can be computed, else of
-that of what it frees; null where neither is known. Where `new` would throw for want of memory the program ends; what C
-is told by null it is still told so.
+that of what it frees; null where neither is known. Where `new` throws for want of memory, no handler of the same
+function is asked; what C is told by null it is still told so.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ from .allocation_uses import (
     allocates,
     calls_any,
     declare,
+    out_of_memory,
     replaces_allocators,
     returns_twice,
     throwing_functions,
@@ -374,7 +375,7 @@ def _take(function: Function, home: Block, call: Instruction, kept: str, number:
     rest = []
     if call.word in CXX:  # where C has null, and the program looks at it or not
         grown += lines(f"br i1 {got}, label %{there}, label %{full}")
-        rest = [Block(full, lines("call void @llvm.trap()", "unreachable"))]
+        rest = [Block(full, lines(*out_of_memory(call)))]
     else:
         grown += lines(f"{room} = select i1 {got}, i64 {size}, i64 0", f"br label %{there}")
     if call.word == "@calloc":

@@ -11,7 +11,8 @@ exits:                                    exits: call void @free(ptr %p)
 
 Temporaries of a time step, as `std::vector` and `calloc` make them, then are arrays like all others. What is asked: the
 size is the same in all iterations, each iteration that goes on has freed the memory, and nobody keeps its address.
-Where `new` would throw for want of memory the program ends; what C is told by null it is still told so.
+Where `new` throws for want of memory, no handler of the same function is asked; what C is told by null it is still told
+so.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from .allocation_uses import (
     allocates,
     calls_any,
     declare,
+    out_of_memory,
     replaces_allocators,
     size_of,
     throwing_functions,
@@ -154,7 +156,7 @@ def _apply(
         rename_sources(function, home.terminator.labels, home.name, [held])
         home.instructions[place:] = lines(f"br i1 {got}, label %{held}, label %{full}")
         where = function.blocks.index(home) + 1
-        stopped = Block(full, lines("call void @llvm.trap()", "unreachable"))
+        stopped = Block(full, lines(*out_of_memory(call)))
         function.blocks[where:where] = [Block(held, after), stopped]
     drop_unreached(function)
     return made

@@ -12,8 +12,8 @@ loop:                                  free(kept); kept = malloc(size); room = s
 
 `kept` and `room` lie on the stack, so each call of the function, on each thread, has its own; where functions call
 themselves, all of them would keep theirs, and nothing is done. What is asked: each iteration that goes on has freed the
-memory. Memory of no bytes has an address, as in
-glibc. Where `new` would throw for want of memory the program ends; what C is told by null it is still told so.
+memory. Memory of no bytes has an address, as in glibc. Where `new` throws for want of memory, no handler of the same
+function is asked; what C is told by null it is still told so.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from .allocation_uses import (
     allocates,
     calls_any,
     declare,
+    out_of_memory,
     recursive_functions,
     replaces_allocators,
     returns_twice,
@@ -212,7 +213,7 @@ def _allocate(function: Function, home: Block, call: Instruction, number: int) -
         )
     rest = [Block(there, [*taken, *after])]
     if throws:  # where C has null, and the program looks at it or not
-        stopped = Block(full, _lines(call, "call void @llvm.trap()", "unreachable"))
+        stopped = Block(full, _lines(call, *out_of_memory(call)))
         taken += _lines(call, f"br i1 {got}, label %{held}, label %{full}")
         rest = [Block(there, taken), Block(held, after), stopped]
     rename_sources(function, after[-1].labels, home.name, [held if throws else there])
