@@ -190,7 +190,9 @@ def _check(
 def _orders(graph: LocalityGraph, ordering: Ordering | None) -> tuple[Ints, Ints]:
     """Position of each datum, and the jobs in their order."""
     if ordering is None:
-        return np.arange(graph.n_data, dtype=np.int32), np.arange(graph.n_jobs, dtype=np.int32)
+        order = np.arange(graph.n_jobs, dtype=np.int32)
+        order.setflags(write=False)  # as an Ordering's: kernels are compiled once for both
+        return np.arange(graph.n_data, dtype=np.int32), order
     if ordering.jobs.size != graph.n_jobs or ordering.data.size != graph.n_data:
         raise ArgumentError(f"{ordering!r} is an order of another graph")
     ordering.verify_spaces(graph.space_offsets)

@@ -174,10 +174,16 @@ def test_the_longest_instruction() -> None:
 
 
 def test_spans_of_cores_that_are_far_apart_in_time() -> None:
-    far = replace(Machine.mesh(1, 1), cores=tuple(map(Core, range(1 << 16))))
-    graph = graph_of(1 << 18, [(i, i + 1) for i in range((1 << 18) - 2)], time=2**31 - 1)
-    found = run(graph, [0] * (graph.n - 1) + [1], [0, (1 << 16) - 1], far)
-    assert found.spans().tolist() == [[0, 0, found.time, graph.n - 1], [(1 << 16) - 1, 0, 2**31 - 1, 1]]
+    """Of 2¹⁶ cores and more than 2⁴⁸ cycles no number below 2⁶³ tells both."""
+    found = run(graph_of(4, [(0, 1), (1, 2)], time=2**31 - 1), [0] * 3 + [1], [0, 1], Machine.mesh(2, 1))
+    begin, core = np.array([0, 2**31 - 1, 2**49, 0]), np.array([0, 0, 0, (1 << 16) - 1])
+    idle = np.zeros(1 << 16)
+    far = replace(found, time=2**49 + 2**31 - 1, begin=begin, core=core, utilisation=idle)
+    assert far.spans().tolist() == [
+        [0, 0, 2**32 - 2, 2],
+        [0, 2**49, 2**31 - 1, 1],
+        [(1 << 16) - 1, 0, 2**31 - 1, 1],
+    ]
 
 
 @pytest.mark.parametrize(
