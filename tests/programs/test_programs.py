@@ -170,7 +170,9 @@ LONG = frozenset(
     "rows_ended.c rows_sliced.c tets_matrix_free.c fluxes_told.c mesh_walls.c jacobi_references.cpp rows_records.c "
     "mesh_colour_vectors.cpp image_warp.c two_levels.c rows_allocated.c mesh_checked.cpp lattice_rows.c "
     "mesh_classes.cpp state_vectors.cpp links_pairs.cpp nets_spread.cpp views.cpp cloth.cpp mesh_smoothing.cpp "
-    "pagerank_prints.cpp".split()
+    "pagerank_prints.cpp waves_complex.cpp pagerank_first.cpp jacobi_arrays.cpp features_pointed.c mesh_buffers.c "
+    "nodes_ended.c cg_restarts.c fluxes_bounded.c mesh_upwind.c mesh_dump_block.c pagerank_push.c particles_in_cells.c "
+    "labels_spread.c nodes_first.c history_steps.cpp".split()
 )
 
 

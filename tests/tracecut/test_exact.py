@@ -147,6 +147,7 @@ COUNTED = (
         ),
         ("return run < 3 ? 5 : 6;", "the rescheduled program failed: it ended with status 6, the original with 5"),
     ],
+    ids=["output", "status"],
 )
 def test_a_rescheduled_program_that_does_something_else_is_refused(end: str, why: str, tmp_path: Path) -> None:
     """Its third run is the first of the rescheduled program; the two before it, native and traced, agree."""
