@@ -42,6 +42,41 @@ CASES: dict[str, tuple[str, ...]] = {
     "tests/fuzz/test_planted.py::test_is_found": (  # 27
         *("last_job_lost", "missed_alias", "new_numbers_as_data", "write_after_read"),
     ),
+    "tests/mapping/placing/test_memory_centric.py::test_near_the_optimum_of_tiny_cases": ("1000000.0-size1",),  # 10
+    "tests/mapping/placing/test_place.py::test_every_cluster_has_a_core": (  # 20
+        *(
+            f"{method}-{machine}"
+            for method in ("swap", "round-robin", "random")
+            for machine in ("mesh:4x4", "mesh:1x1")
+        ),
+        *(f"{method}-{machine}" for method in ("round-robin", "random") for machine in ("uma:3", "topo3:2:1:4")),
+        *(f"{method}-mesh:5x2" for method in ("memory-centric", "hierarchical", "random")),
+        *(f"{method}-cpu_gpu:3:1" for method in ("hierarchical", "swap", "round-robin")),
+        *(f"memory-centric-greedy-{machine}" for machine in ("mesh:4x4", "mesh:1x1", "uma:3")),
+        *("hierarchical-uma:3", "hierarchical-mesh:1x1", "swap-uma:3"),
+    ),
+    "tests/partition/balance/test_keep_capacities.py::test_every_method_keeps_them": (  # 6
+        *("mtkahypar-km1", "kahip", "spac-split", "wvp-random"),
+    ),
+    "tests/partition/balance/test_least_imbalance.py::test_balance_of_many": (  # 14
+        *(
+            f"{method}-0.6"
+            for method in ("mtkahypar", "mtkahypar-km1", "kahip", "kaminpar", "metis", "spac", "spac-split")
+        ),
+        *(f"{method}-0.6" for method in ("wvp-random", "wvp-greedy")),
+        *(
+            f"{method}-0.0"
+            for method in ("mtkahypar", "mtkahypar-km1", "kahip", "kaminpar", "spac-split", "wvp-random")
+        ),
+    ),
+    "tests/partition/streaming/test_vertex_cut.py::test_labels_are_those_of_the_reference": (  # 5
+        *(f"True-{rule}-4096" for rule in ("w-pg", "w-libra", "wb-pg", "wb-libra")),
+        *("False-powergraph-simple-4097",),
+    ),
+    "tests/partition/test_api.py::test_orders_with_blocks": ("mtkahypar-km1", "kahip", "spac-split", "wvp-random"),  # 4
+    "tests/partition/test_data_methods.py::test_cuts_stay_near_those_of_metis": (  # 6
+        *("rib-1.45", "multijagged-1.3", "morton-1.6", "parcubed-2.6", "kmeans-1.2"),
+    ),
     "tests/tracecut/api/test_emit.py::test_regular_nests_and_searches_have_kernels": ("search",),  # 10
     "tests/tracecut/cli/test_every_method.py::test_every_method": (  # 47, and kernels that are compiled for it
         *("degree-z", "expansion", "metis", "multilevel", "parcubed-det", "powergraph", "wb-libra"),

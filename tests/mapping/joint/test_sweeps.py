@@ -20,9 +20,19 @@ def a_graph(seed: int, n: int = 40) -> Weighted:
     weights = weights + weights.T
     rows, near = np.nonzero(weights)
     offsets = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))]).astype(np.int64)
-    return Weighted(
-        offsets, near.astype(np.uint32), weights[rows, near].astype(np.int64), generator.integers(1, 3, n).astype(float)
-    )
+    loads = generator.integers(1, 3, n).astype(float)
+    return fixed(offsets, near.astype(np.uint32), weights[rows, near].astype(np.int64), loads)
+
+
+def fixed(*arrays: np.ndarray) -> Weighted:
+    """Of arrays that stay, as a whole graph has them: kernels are compiled once for all."""
+    for array in arrays:
+        array.setflags(write=False)
+    return Weighted(*arrays)
+
+
+def distances(machine: Machine) -> npt.NDArray[np.int32]:
+    return machine.distances().copy()  # which may be written to, as those between regions
 
 
 def loads_of(graph: Weighted, labels: np.ndarray, r: int) -> npt.NDArray[np.float64]:
@@ -42,7 +52,7 @@ def slow_cost(graph: Weighted, labels: np.ndarray, table: np.ndarray) -> int:
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("room", [0.0, 3.0, np.inf])
 def test_the_cost_falls_by_what_is_said(word: str, seed: int, room: float) -> None:
-    graph, table = a_graph(seed), Machine.named(word).distances()
+    graph, table = a_graph(seed), distances(Machine.named(word))
     r = len(table)
     labels = np.random.default_rng(seed).integers(0, r, graph.size).astype(np.uint32)
     held = loads_of(graph, labels, r)
@@ -62,8 +72,8 @@ def test_the_cost_falls_by_what_is_said(word: str, seed: int, room: float) -> No
 
 def test_no_room_no_move() -> None:
     """Loads are all 1, and all regions full."""
-    graph, table = a_graph(5), Machine.mesh(2, 2).distances()
-    graph = graph._replace(loads=np.ones(graph.size))
+    graph, table = a_graph(5), distances(Machine.mesh(2, 2))
+    graph = fixed(*graph[:3], np.ones(graph.size))
     labels = (np.arange(graph.size) % 4).astype(np.uint32)
     held, before = loads_of(graph, labels, 4), labels.copy()
     assert sweep(graph, labels, layout(table, held.copy()), held, scratch(4), 9, 0) == 0
@@ -87,9 +97,9 @@ def test_a_vertex_waits_once() -> None:
     order = np.argsort(rows, kind="stable")
     offsets = np.concatenate([[0], np.cumsum(np.bincount(rows))]).astype(np.int64)
     n = 8 * leaves + 8
-    graph = Weighted(offsets, near[order].astype(np.uint32), np.ones(rows.size, np.int64), np.ones(n))
+    graph = fixed(offsets, near[order].astype(np.uint32), np.ones(rows.size, np.int64), np.ones(n))
     labels = np.random.default_rng(0).integers(0, 4, n).astype(np.uint32)
-    table = Machine.mesh(2, 2).distances()
+    table = distances(Machine.mesh(2, 2))
     before = slow_cost(graph, labels, table)
     gained = sweep(graph, labels, layout(table, np.full(4, np.inf)), loads_of(graph, labels, 4), scratch(4), 50, 0)
     assert slow_cost(graph, labels, table) == before - gained <= 16

@@ -89,7 +89,7 @@ def test_refinement_tells_what_it_gained_and_keeps_limits(
 ) -> None:
     graph, labels, k = case
     before, own = np.bincount(labels, graph.loads, k), labels.copy()
-    held, limits = before.astype(np.float64), floats(np.maximum(before, 1) * room)
+    held, limits = before.astype(np.float64), np.maximum(before, 1) * room  # as writable as in use
     with ThreadPool(1, graph.size) as pool:
         gain = refine_pairs(graph, own, held, limits, pool, sweeps=3, layers=layers, patience=20)
     assert gain == weight_cut(graph, labels) - weight_cut(graph, own) >= 0
@@ -122,7 +122,7 @@ def test_parts_above_their_limit_shrink() -> None:
         graph = arranged(mesh, np.ones(64), np.arange(64, dtype=np.uint32), pool)
         labels = (np.arange(64) >= 48).astype(np.uint32)
         held = np.array([48.0, 16.0])
-        refine_pairs(graph, labels, held, floats(np.array([32.0, 32.0])), pool, sweeps=4, layers=4, patience=64)
+        refine_pairs(graph, labels, held, np.array([32.0, 32.0]), pool, sweeps=4, layers=4, patience=64)
     assert np.bincount(labels).tolist() == [32, 32] == held.astype(int).tolist()
 
 
@@ -134,7 +134,7 @@ def test_refinement_climbs_out_of_a_local_optimum() -> None:
         graph = arranged(seven, np.ones(7), np.arange(7, dtype=np.uint32), pool)
         labels = np.array([0, 0, 0, 0, 0, 0, 1], np.uint32)
         gain = refine_pairs(
-            graph, labels, np.array([6.0, 1.0]), floats(np.array([6.0, 6.0])), pool, sweeps=3, layers=6, patience=10
+            graph, labels, np.array([6.0, 1.0]), np.array([6.0, 6.0]), pool, sweeps=3, layers=6, patience=10
         )
     assert gain == 2 and weight_cut(graph, labels) == 1
 

@@ -237,7 +237,7 @@ def test_margins_of_hubs_are_counted_up_to_a_bound() -> None:
     for cuts, margin_of_hub in ((0, 120), (300, -120)):
         spans, groups = np.array([[0, cuts]]), np.arange(301, dtype=np.uint32)
         full = np.zeros(2, np.uint8)
-        links = ClusterEdges(stream.ends, names, spans, stream.weights)
+        links = ClusterEdges(stream.ends.copy(), names, spans, stream.weights)
         found, margin = boundary(stream, links, part, full, groups, part, ALONE)
         assert sorted(found.tolist()) == ([0, *range(1, 301, 2)] if cuts else [])
         assert margin[0] == margin_of_hub and (margin[2::2] == 1).all()
