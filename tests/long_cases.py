@@ -182,6 +182,26 @@ CASES: dict[str, tuple[str, ...]] = {
         *("native run with a daemon-1", "native run with a daemon-15", "native run with a daemon-9"),
         *("traced run-15", "traced run-2", "traced run-9", "inspection-1", "inspection-15"),
     ),
+    "tests/tracer/depgraph/test_random_edges.py::test_random_kernels": ("702-O1", "705-seed"),  # 3
+    "tests/tracer/trace/events/test_interposed_calls.py::test_every_call_from_the_libraries_is_recorded": (  # 8
+        *("new-seed", "delete-seed", "malloc-seed", "new delete-seed"),
+    ),
+    "tests/tracer/trace/test_compact.py::test_code_of_large_modules": ("0-how1",),  # 5
+    "tests/tracer/trace/test_compact.py::test_loops": (  # 22
+        *(
+            "backwards",
+            "by three",
+            "wraps at a byte",
+            "wraps at a word",
+            "unsigned index",
+            "gather by words",
+            "members",
+        ),
+        *("scatter", "one place", "a matrix", "a pointer", "until found", "calls", "a guard", "continue", "relaxing"),
+        *("returns", "two steps in a region", "break"),
+    ),
+    "tests/tracer/trace/test_compact.py::test_random_kernels": ("913-O1",),  # 3
+    "tests/tracer/trace/test_random.py::test_random_kernels": ("903-O1",),  # 3
 }
 
 # Test without cases → another one that goes the same way sooner.

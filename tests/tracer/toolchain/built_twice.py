@@ -17,11 +17,10 @@ from tracecut.tracer.toolchain.passes import canonical, emit_object
 Run = Callable[..., None]
 
 
-def built(source: str, folder: Path, suffix: str = "c", *, for_regions: bool) -> tuple[str, Run]:
-    """(canonical IR, `run`) of a source that defines `run`."""
-    path, target = folder / f"run.{suffix}", folder / f"{for_regions}.so"
-    path.write_text(source)
-    made = str(canonical([to_ir(path, Flags(), folder, canonical=True)], for_regions=for_regions))
+def built(ir: str, folder: Path, suffix: str = "c", *, for_regions: bool) -> tuple[str, Run]:
+    """(canonical IR, `run`) of a source that defines `run`, as clang has compiled it."""
+    target = folder / f"{for_regions}.so"
+    made = str(canonical([ir], for_regions=for_regions))
     flags = Flags(libraries=("stdc++", "gcc_s")) if suffix == "cpp" else Flags()
     shared_library([emit_object(made, optimise=True)], flags, target)
     # Other threads of Python would allocate while it runs and counts the memory in use: they have to wait.
@@ -45,8 +44,11 @@ class BuiltTwice:
     def _found(self, name: str) -> tuple[bool, tuple[Run, Run]]:
         """(whether they did, as it is and as it is prepared)."""
         folder = self.folders.mktemp(name)
-        plain, expected = built(self.sources[name], folder, self.suffix, for_regions=False)
-        text, run = built(self.sources[name], folder, self.suffix, for_regions=True)
+        path = folder / f"run.{self.suffix}"
+        path.write_text(self.sources[name])
+        ir = to_ir(path, Flags(), folder, canonical=True)
+        plain, expected = built(ir, folder, self.suffix, for_regions=False)
+        text, run = built(ir, folder, self.suffix, for_regions=True)
         assert self.mark not in plain
         return self.mark in text, (expected, run)
 
