@@ -184,7 +184,7 @@ def build(folder: Path, *, force: bool, argv: Sequence[str] = (), gpu: str | Non
     source = folder / "probe.c"
     source.write_text(PROBE, encoding="utf-8")
     settings = Settings(
-        (str(source),), argv=tuple(argv), output=folder / "out", force=force, loop_budget=1.0, method="rcm", gpu=gpu
+        (str(source),), argv=tuple(argv), output=folder / "out", force=force, loop_budget=0.1, method="rcm", gpu=gpu
     )
     result = optimize_program(settings, Progress(quiet=True))
     assert result.improved is force, [region["reason"] for region in result.regions]

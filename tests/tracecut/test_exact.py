@@ -80,7 +80,7 @@ def built(folder: Path, text: str, *, exact: bool, steps: str = "8") -> tuple[Pa
     source = folder / "chaos.c"
     source.write_text(text)
     settings = Settings(
-        (str(source),), argv=(steps,), output=folder / "out", force=True, loop_budget=1.0, method="rcm", exact=exact
+        (str(source),), argv=(steps,), output=folder / "out", force=True, loop_budget=0.1, method="rcm", exact=exact
     )
     with chdir(folder):  # the program leaves a file where it runs
         return folder / "out", optimize_program(settings, Progress(quiet=True))

@@ -82,7 +82,7 @@ def test_a_cxx_program_is_rescheduled_and_computes_the_same(tmp_path: Path) -> N
     source.write_text(MESH)
     sources, flags = parse_flags([str(source), "-std=c++17"])
     output = tmp_path / "out"
-    settings = Settings(tuple(sources), flags, output=output, force=True, loop_budget=1.0, method="rcm", k=8, threads=2)
+    settings = Settings(tuple(sources), flags, output=output, force=True, loop_budget=0.1, method="rcm", k=8, threads=2)
     result = optimize_program(settings, Progress(quiet=True))
     assert result.improved, [region["reason"] for region in result.regions]
     [region] = [region for region in result.regions if region["decision"] == "optimized"]

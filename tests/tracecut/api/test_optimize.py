@@ -273,7 +273,7 @@ def test_the_same_seed_gives_the_same_schedule(optimized_once: Path, tmp_path: P
 
     def schedule() -> list[np.ndarray[Any, Any]]:
         settings = Settings(
-            (str(source),), output=tmp_path / "out", force=True, loop_budget=1.0, method="spac", k=8, seed=5, threads=1
+            (str(source),), output=tmp_path / "out", force=True, loop_budget=0.1, method="spac", k=8, seed=5, threads=1
         )
         result = optimize_program(settings, Progress(quiet=True))
         (region,) = (region for region in result.regions if region["decision"] == "optimized")

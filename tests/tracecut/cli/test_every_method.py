@@ -28,7 +28,7 @@ SOON = {"degree-z", "spac", "expansion", "multilevel", "parcubed-det", "wb-libra
 def test_every_method(method: str, shell: Any) -> None:
     """Each is tried on the one hot loop, under its name, and gives the program's results."""
     done = shell(
-        "optimize", shell.source(GATHER).name, "-o", "out", "--json", "--method", method, "--loop-budget", "0.3"
+        "optimize", shell.source(GATHER).name, "-o", "out", "--json", "--method", method, "--loop-budget", "0.1"
     )
     assert (done.code, done.err) == (0, "")
     region = next(region for region in json.loads(done.out)["regions"] if region["line"] == LINE)

@@ -112,7 +112,7 @@ VARIABLES = {
 def built(folder: Path, text: str, *, force: bool = True) -> tuple[Path, Any]:
     source = folder / "asks.c"
     source.write_text(text)
-    settings = Settings((str(source),), output=folder / "out", force=force, loop_budget=1.0, method="rcm")
+    settings = Settings((str(source),), output=folder / "out", force=force, loop_budget=0.1, method="rcm")
     return folder / "out", optimize_program(settings, Progress(quiet=True))
 
 

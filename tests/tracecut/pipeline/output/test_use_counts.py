@@ -54,7 +54,7 @@ int main(int argc, char **argv) {
 def sizes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sizes")
     (folder / "sizes.c").write_text(SIZES)
-    settings = Settings((str(folder / "sizes.c"),), output=folder / "out", force=True, loop_budget=1.0, method="rcm")
+    settings = Settings((str(folder / "sizes.c"),), output=folder / "out", force=True, loop_budget=0.1, method="rcm")
     assert optimize_program(settings, Progress(quiet=True)).improved
     return folder / "out"
 
