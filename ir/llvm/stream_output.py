@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection
 
 from .def_use import FunctionView
+from .module import Function, Module
 
 STREAMS = frozenset("@_ZSt4cout @_ZSt4cerr @_ZSt4clog @_ZSt5wcout @_ZSt5wcerr @_ZSt5wclog".split())
 _TEXT = (  # they read characters through their second argument
@@ -35,8 +36,9 @@ OUTPUT = frozenset((*_TEXT, *_NUMBERS))  # they return their first argument, the
 _DERIVED = re.compile(r"@_ZTI(St15basic_streambufI|St7num_putI|St8numpunctI|St5ctypeI|NSt6locale5facetE)")
 _BUFFER, _BUFFERS = "@_ZTVSt15basic_streambufI", ("@_ZTVSt13basic_filebufI", "@_ZTVNSt7__cxx1115basic_stringbufI")
 # A stream throws once it was asked to, by one of these. Nothing would undo a layout on the way out of a function that
-# has no handler.
-_THROWING = re.compile(r"@_ZNSt9basic_iosI[cw]St11char_traitsI[cw]EE(5clear|10exceptions|7copyfmt)E")
+# has no handler. What is inlined of `exceptions` ends with a `clear` of the state as it is.
+_THROWING = re.compile(r"@_ZNSt9basic_iosI[cw]St11char_traitsI[cw]EE(10exceptions|7copyfmt)E")
+_CLEAR = re.compile(r"@_ZNSt9basic_iosI[cw]St11char_traitsI[cw]EE5clearE")
 # A variable of one of these types; an array of the program's own behind its buffer (`pubsetbuf`) has no other use.
 _LOCAL = re.compile(r'%"class\.std::(__cxx11::)?basic_(ofstream|fstream|ostringstream|stringstream)[.\d]*"')
 _FROM = re.compile(r"@[\w.]+")
@@ -77,3 +79,34 @@ def may_do_more(names: Collection[str]) -> bool:
     own = any(name.startswith(_BUFFER) for name in names)
     known = any(name.startswith(_BUFFERS) for name in names)
     return (own and not known) or any(_DERIVED.match(name) or _THROWING.match(name) for name in names)
+
+
+def may_ask_to_throw(module: Module) -> bool:
+    """Whether the program may ask a stream to throw by `exceptions(…)`: it sets a state that is not known to be another
+    one than before. To open a file sets none, or one bit more. O(instructions)."""
+    names = {name for name in module.declarations if _CLEAR.match(name)}
+    return any(_asks_to_throw(function, names) for function in module.functions.values()) if names else False
+
+
+def _asks_to_throw(function: Function, names: Collection[str]) -> bool:
+    items = [item for _, item in function.instructions()]
+    states = []
+    for item in items:
+        if names & set(_FROM.findall(item.text)):
+            if item.op not in ("call", "invoke") or item.word not in names:
+                return True
+            states.append(item.operands[1].text)
+    made, seen = {str(item.result): item for item in items if item.result} if states else {}, set[str]()
+    while states:
+        state = states.pop()
+        if state in seen or not state.startswith("%"):
+            continue
+        seen.add(state)
+        found = made.get(state)
+        if found is None or found.op not in ("or", "and", "phi", "select"):
+            return True
+        if found.op in ("phi", "select"):
+            states += (operand.text for operand in found.operands[found.op == "select" :])
+        elif found.operands[1].text.startswith("%"):
+            return True
+    return False

@@ -10,7 +10,7 @@ from tracecut.ir.llvm import Module
 from tracecut.ir.llvm.control_flow import Loop
 from tracecut.ir.llvm.debug_info import Lines, Place
 from tracecut.ir.llvm.def_use import FunctionView
-from tracecut.ir.llvm.stream_output import may_do_more
+from tracecut.ir.llvm.stream_output import may_ask_to_throw, may_do_more
 from tracecut.ir.loops.nest import Nest
 
 from .build_nest import describe_nest
@@ -44,7 +44,8 @@ class Analysis:
         self.variables = self.module.globals
         self.types = self.module.types()
         self.own = set(self.module.functions)
-        self.plain_streams = not may_do_more({*self.variables, *self.module.declarations})
+        more = may_do_more({*self.variables, *self.module.declarations}) or may_ask_to_throw(module)
+        self.plain_streams = not more
         self.views: dict[str, FunctionView] = {}
         self._holding: list[FunctionView] = []  # of each loop
         self._uses: dict[str, Uses] = {}
