@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 MISSING = ("scipy", "networkx", "pymetis", "rich", "zstandard")  # beside a card: Python, NumPy and Numba alone
 
@@ -22,8 +24,13 @@ def gpu(*words: str, code: int = 0, without: Path | None = None) -> str:
     return made.stderr
 
 
-def test_a_kit_is_made_moved_and_measured(tmp_path: Path) -> None:
-    gpu("--prepare", str(tmp_path / "made"), "--programs", "cfd faces", "graph_heat")
+@pytest.mark.parametrize(
+    "programs",
+    [("graph_heat",), pytest.param(("cfd faces", "graph_heat"), marks=pytest.mark.long)],
+    ids=["one program", "two programs"],
+)
+def test_a_kit_is_made_moved_and_measured(programs: tuple[str, ...], tmp_path: Path) -> None:
+    gpu("--prepare", str(tmp_path / "made"), "--programs", *programs)
     kit = (tmp_path / "made").rename(tmp_path / "moved")
     for name in MISSING:
         (tmp_path / f"{name}.py").write_text(f"raise ModuleNotFoundError({name!r})")
@@ -32,7 +39,7 @@ def test_a_kit_is_made_moved_and_measured(tmp_path: Path) -> None:
     found = json.loads((tmp_path / "rows.json").read_text())
     assert found["card"] == "emulated on this CPU"
     rows = {(row["input"], row["metric"]): row for row in found["rows"]}
-    for program in ("cfd faces small", "graph_heat small"):
+    for program in (f"{name} small" for name in programs):
         for kernel in (
             "original 256x1024",
             "swap-indirect 256x1024",
