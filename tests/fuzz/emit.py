@@ -42,7 +42,7 @@ def declarations(kernel: Kernel) -> list[str]:
             lines.append(f"static {array.type} {array.name}[{array.length}];")
     if kernel.bundle and _fields(kernel):
         lines += [f"struct bundle_{number} {{", *(f"    {field};" for field in _fields(kernel)), "};"]
-    return [*lines, *kernel.helpers]
+    return [*lines, *(line for text in kernel.helpers for line in text.splitlines())]
 
 
 def function(kernel: Kernel) -> list[str]:

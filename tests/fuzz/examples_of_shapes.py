@@ -19,6 +19,16 @@ SPAN = "for (int b = span[2 * i]; b < span[2 * i] + span[2 * i + 1]; b++)"
 
 GROWN = ("list = realloc(list, (sweep + 1u) * sizeof *list);", "if (list == NULL) exit(1);", "list[sweep] = y[0];")
 
+MOVED = ("double *kept = z;", "z = malloc(6 * sizeof *z);", "if (z == NULL) exit(1);", "memcpy(z, kept, 48);")
+ANEW = (
+    "double *next = malloc(6 * sizeof *next);",
+    "if (next == NULL) exit(1);",
+    "for (int v = 0; v < 6; v++) next[v] = 0.5 * z[v];",
+    "free(z);",
+    "z = next;",
+)
+BACK = ("memcpy(kept, z, 48);", "free(z);", "z = kept;")
+
 
 def around(
     between: tuple[str, ...], opening: tuple[str, ...] = (), closing: tuple[str, ...] = ()
@@ -51,6 +61,10 @@ SHAPE_EXAMPLES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     ),
     # What happens around the loop has no influence on one run of it.
     "grown-list": around(GROWN, ("double *list = NULL;",), ("free(list);",)),
+    "made-anew": (
+        case("z[perm[i]] = 0.5 * z[perm[i]] + c[i];", opening=MOVED, between=ANEW, closing=BACK),
+        case("z[idx[i]] = 0.5 * z[idx[i]] + c[i];", opening=MOVED, between=ANEW, closing=BACK),
+    ),
     "swap-summed": around(("for (double *p = z; p != end; p++) result[0] += *p;",), ("double *end = z + 6;",)),
     "message": around(('fprintf(stderr, "%g\\n", y[0]);',)),
     "rand": around(("x[sweep] = rand() % 8;",)),

@@ -121,6 +121,7 @@ FEATURES = {
     "index-changes": "an index array changes between the calls",
     "count-changes": "the number of iterations changes between the calls",
     "grown-list": "each call adds a number to a list, for which memory is allocated anew",
+    "made-anew": "each step allocates what it makes of an array, and frees the array",
     "swap-summed": "two arrays change places, one of which is summed up to its end",
     "message": "fprintf(stderr, …) between the calls",
     "rand": "random numbers between the calls",

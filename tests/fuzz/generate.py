@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from . import bits, carried, complex_numbers, inner, loaded_bounds, searches, told_pieces, updates
 from .draft import Draft
 from .emit import program
+from .freed_steps import made_anew
 from .loops import LOOPS
 from .model import Kernel, Suite
 from .steps import STEPS
@@ -100,6 +101,7 @@ SHAPES: dict[Statement, float] = {
     loaded_bounds.loaded_inside: 6,
 }
 SHAPED = 0.06  # of kernels with such a shape, and of those with one of STEPS
+ANEW = 0.4  # times that: the share of kernels around which each step makes an array anew
 
 
 def generate(seed: int, kernels: int = 100, *, shaped: float = SHAPED) -> Suite:
@@ -148,4 +150,8 @@ def _kernel(seed: int, number: int, shaped: float) -> Kernel:
     if shapes.random() < shaped and d.sweeps > 1:
         d.draw = shapes
         d.pick(STEPS)(d)
+    anew = random.Random(f"anew/{seed}/{number}")
+    if anew.random() < shaped * ANEW and d.sweeps > 1:
+        d.draw = anew
+        made_anew(d)
     return d.finish()

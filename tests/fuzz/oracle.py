@@ -130,6 +130,7 @@ def _test(kernel: Kernel, entry: int = 1) -> list[str]:
         *setup,
         *kernel.opening,
         *earlier,
+        *kernel.closing,  # all arrays are where `parts` says
         *kernel.ahead,
         f"struct search s = begin({kernel.number}, {jobs} + {ends}, {int(rounding(kernel))}, parts, {parts});",
         call,
@@ -137,7 +138,6 @@ def _test(kernel: Kernel, entry: int = 1) -> list[str]:
         "while (next_order(&s))",
         f"    reordered_{kernel.number}({given});",
         "report(&s);",
-        *kernel.closing,
         *release(kernel),
     ]
     return [f"static void test_{kernel.number}(void)", *indent(["{", *lines, "}"])]

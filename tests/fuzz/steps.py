@@ -136,7 +136,7 @@ STEPS: dict[Callable[[Draft], None], float] = {
 }
 
 
-LEAVING = frozenset({"grown-list", "message", "rand", "getenv"})  # some of which a layout is left for
+LEAVING = frozenset({"grown-list", "made-anew", "message", "rand", "getenv"})  # some of which a layout is left for
 
 
 def _sum(d: Draft, array: Array) -> str:
