@@ -8,6 +8,8 @@ from .draft import Draft
 from .model import Array, real, wraps
 from .sweeps import data
 
+# Where it is settled how many steps there are: the count is one less each time, or an array has a number for each.
+COUNTED = {"count-changes", "grown-list", "swap-summed", "rand"}
 # In a function of its own, which is told where the pointer lies; the oracle need not call it.
 APART = """void NAME(TYPE **at, int count, int room)
 {
@@ -27,7 +29,7 @@ def made_anew(d: Draft) -> None:
     if array is None:
         return
     d.note("made-anew")
-    if "count-changes" not in d.features:  # that is one less each time
+    if not COUNTED & d.features:
         d.sweeps = max(d.sweeps, 3 if d.tangled else d.draw.randint(4, 7))
     d.arrays[array.name] = replace(array, written=True)
     type, length = array.type, array.length
