@@ -268,27 +268,15 @@ WHOLE: dict[str, str] = {
     ),
 }
 # Tests of many small cases, each of which goes the way of the others but for a detail → one of so many runs sooner.
-EVERY: dict[str, int] = {  # 110, all together
+EVERY: dict[str, int] = {  # 60, all together
     "tests/codegen/emulation/test_atomics.py::test_atomics": 2,
     "tests/codegen/emulation/test_random_kernels.py::test_random_kernels": 2,
     "tests/codegen/emulation/test_random_races.py::test_random_accesses": 2,
     "tests/partition/test_api.py::test_cheap_partitions_hold": 2,
     "tests/partition/test_optimum.py::test_no_balanced_method_beats_the_optimum": 2,
     "tests/partition/test_weights.py::test_metis_cuts_what_it_cuts_when_called_directly": 2,
-    "tests/tracecut/cli/test_machine.py::test_what_is_refused": 2,
-    "tests/tracecut/cli/test_partition.py::test_mistakes_are_said": 2,
-    "tests/tracecut/cli/test_program_identity.py::test_what_the_interpreter_is_told": 2,
-    "tests/tracecut/cli/test_run.py::test_ends_as_the_program_does": 2,
-    "tests/tracecut/cli/test_run.py::test_surroundings": 2,
     "tests/tracer/depgraph/test_edges.py::test_a_graph_does_not_depend_on_addresses_nor_on_chunks": 2,
     "tests/tracer/test_growth.py::test_work_grows_with_the_function": 2,
-    "tests/tracer/toolchain/test_first_steps.py::test_first_steps": 2,
-    "tests/tracer/toolchain/test_held_carried.py::test_carried_pointers": 2,
-    "tests/tracer/toolchain/test_joined_pieces.py::test_what_is_joined": 2,
-    "tests/tracer/toolchain/test_joined_tiles.py::test_what_is_joined": 2,
-    "tests/tracer/toolchain/test_looked_ahead.py::test_loops_that_are_left_early": 2,
-    "tests/tracer/toolchain/test_parted_calls.py::test_calls_under_a_condition": 2,
-    "tests/tracer/toolchain/test_unrolled_planes.py::test_short_loops_over_planes": 2,
 }
 LONG = {**CASES, **dict.fromkeys(WHOLE, ("",))}
 
