@@ -88,7 +88,7 @@ def may_ask_to_throw(module: Module) -> bool:
     return any(_asks_to_throw(function, names) for function in module.functions.values()) if names else False
 
 
-def _asks_to_throw(function: Function, names: Collection[str]) -> bool:
+def _asks_to_throw(function: Function, names: set[str]) -> bool:
     items = [item for _, item in function.instructions()]
     states = []
     for item in items:
