@@ -32,9 +32,9 @@ from tracecut.ir.llvm.passes.part_exits import part_exits
 from tracecut.ir.llvm.passes.promote_calls import has_pointer_calls, promote_calls
 from tracecut.ir.llvm.passes.read_halves import read_halves
 from tracecut.ir.llvm.passes.relative_tables import plain_relative_loads
-from tracecut.ir.llvm.passes.reload_carried import reload_carried
-from tracecut.ir.llvm.passes.reload_left import reload_left
-from tracecut.ir.llvm.passes.reload_updates import reload_updates
+from tracecut.ir.llvm.passes.reloaded.reload_carried import reload_carried
+from tracecut.ir.llvm.passes.reloaded.reload_left import reload_left
+from tracecut.ir.llvm.passes.reloaded.reload_updates import reload_updates
 from tracecut.ir.llvm.passes.split_vectors import split_vectors
 from tracecut.ir.llvm.passes.unroll_planes import unroll_planes
 from tracecut.support.errors import SourceError

@@ -7,7 +7,7 @@ import ctypes
 import llvmlite.binding as llvm
 import pytest
 from tracecut.ir.llvm import parse_module
-from tracecut.ir.llvm.passes.reload_left import reload_left
+from tracecut.ir.llvm.passes.reloaded.reload_left import reload_left
 from tracecut.tracer.toolchain.passes import parse, target_machine
 
 pytestmark = pytest.mark.quick
