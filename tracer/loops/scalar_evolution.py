@@ -209,7 +209,7 @@ class ScalarView:
             return self._recurrence(made, loop)
         if not (self._is_scalar(made.type) or made.type == "ptr"):
             return self.pool.opaque(f"phi of {made.type}")
-        if len(made.operands) == 1:
+        if len({operand.text for operand in made.operands}) == 1:
             return self._after_loops(made, block)
         self._active.add(made.result)  # only a cycle that is no loop comes back to it
         try:
@@ -305,12 +305,14 @@ class ScalarView:
 
     def _after_loops(self, made: Instruction, block: str) -> Expr:
         value = self.operand(made.operands[0])
-        inner = self.view.flow.innermost(made.labels[0])
-        around = [] if inner is None else [inner, *inner.ancestors()]
+        return self._somewhere(made, LEFT_BEHIND) if self._is_left_behind(value, made, block) else value
+
+    def _is_left_behind(self, value: Expr, phi: Instruction, block: str) -> bool:
+        """Whether a value may be another one in each iteration of a loop that was left on the way to a phi."""
+        inner = [loop for label in phi.labels if (loop := self.view.flow.innermost(label)) is not None]
+        around = [loop for each in inner for loop in (each, *each.ancestors())]
         left = [loop for loop in around if block not in loop.blocks and loop.blocks <= self.root.blocks]
-        if any(self.varies_in(value, loop) for loop in left):
-            return self._somewhere(made, LEFT_BEHIND)
-        return value
+        return any(self.varies_in(value, loop) for loop in left)
 
     def _somewhere(self, phi: Instruction, why: str) -> Expr:
         """A value that is not understood. Of a pointer it is known, if so, from which one it comes by sums."""
@@ -324,10 +326,10 @@ class ScalarView:
         if all(value is values[0] for value in values):
             return values[0]
         found = decided_by(self.view.flow, made, block) if len(arms) == len(made.operands) else None
-        if found is None:
+        condition = None if found is None else self.operand(found[0])
+        if found is None or condition is None or self._is_left_behind(condition, made, block):
             return self.pool.any_of(values)
-        condition, yes = found
-        return self.pool.make("choice", (), (self.operand(condition), values[yes], values[1 - yes]))
+        return self.pool.make("choice", (), (condition, values[found[1]], values[1 - found[1]]))
 
     def offset(self, made: Instruction) -> Expr:
         """Bytes that a getelementptr adds to its base."""
