@@ -49,6 +49,7 @@ STEPS = {  # five seconds or so where the data are numbered at random
     "fluxes_bounded.c": 50,
     "fluxes_told.c": 50,
     "gathers_transform.cpp": 100,
+    "heat_reported.cpp": 60,
     "history_steps.cpp": 100,
     "image_warp.c": 500,
     "jacobi_arrays.cpp": 300,
