@@ -24,27 +24,21 @@ STEPS = ("add", "sub", "getelementptr")
 def part_exits(module: Module) -> Module:
     """Part such ends, in place. O(instructions)."""
     for function in module.functions.values():
-        if any(_joined(item) or _joined_goes_on(item) for _, item in function.instructions()):
+        if any(_joined(item, by_or=each) for _, item in function.instructions() for each in (True, False)):
             flow = ControlFlow(function)
             for loop in flow.loops:
                 _part(flow, loop)
     return module
 
 
-def _joined(item: Instruction) -> tuple[str, str] | None:
-    """What a value asks, if it is true where one of both is (`or`): the operands; else None."""
-    if item.op == "select" and item.type == "i1" and item.operands[1].text == "true":
-        return item.operands[0].text, item.operands[2].text
-    if item.op == "or" and item.type == "i1":
-        return item.operands[0].text, item.operands[1].text
-    return None
-
-
-def _joined_goes_on(item: Instruction) -> tuple[str, str] | None:
-    """The same of a value that is true where both are (`and`)."""
-    if item.op == "select" and item.type == "i1" and item.operands[2].text == "false":
-        return item.operands[0].text, item.operands[1].text
-    if item.op == "and" and item.type == "i1":
+def _joined(item: Instruction, *, by_or: bool) -> tuple[str, str] | None:
+    """The two values that a truth value is true by, if it is where either is (`or`) or both are (`and`); else None."""
+    if item.type != "i1":
+        return None
+    decided = 1 if by_or else 2  # the operand of a `select` that says so without asking the second value
+    if item.op == "select" and item.operands[decided].text == ("true" if by_or else "false"):
+        return item.operands[0].text, item.operands[3 - decided].text
+    if item.op == ("or" if by_or else "and"):
         return item.operands[0].text, item.operands[1].text
     return None
 
@@ -59,7 +53,7 @@ def _part(flow: ControlFlow, loop: Loop) -> None:
     leaves = end.labels[1] == loop.header  # where what is asked is true
     out = end.labels[0] if leaves else end.labels[1]
     made = next((item for item in latch.instructions if item.result == end.operands[0].text), None)
-    asked = None if made is None else (_joined if leaves else _joined_goes_on)(made)
+    asked = None if made is None else _joined(made, by_or=leaves)
     if asked is None or not all(text.startswith("%") for text in asked) or '"' in latch.name:
         return
     counts = [text for text in asked if _counts(flow, loop, latch, text)]
