@@ -66,6 +66,14 @@ def step(**words: str) -> str:
     return HEAD + STEP.format(**{**PLAIN, **words})
 
 
+MEMBER = """
+        double *y = (double *)malloc(sizes[t] * sizeof *y);
+        for (int i = 0; i < sizes[t]; i++) y[i] = i < m->n ? m->values[i] / 2 + t : t;
+        free(m->values);
+        m->values = y;
+        m->n = sizes[t];
+        out[t] = sum(m->values, m->n);
+"""
 EXCHANGED = {
     "plain": step(),
     "from nothing": step(begin="NULL"),
@@ -156,13 +164,9 @@ static void steps(int count, double *out) {
 struct mesh { int n; double *values; };
 __attribute__((noinline)) static void go(struct mesh *m, int count, double *out) {
     for (int t = 0; t < count; t++) {
-        double *y = (double *)malloc(sizes[t] * sizeof *y);
-        for (int i = 0; i < sizes[t]; i++) y[i] = i < m->n ? m->values[i] / 2 + t : t;
-        free(m->values);
-        m->values = y;
-        m->n = sizes[t];
-        out[t] = sum(m->values, m->n);
-        if (m->n == 3000) return;
+"""
+    + MEMBER
+    + """        if (m->n == 3000) return;
     }
 }
 static void steps(int count, double *out) {
@@ -188,13 +192,9 @@ __attribute__((noinline)) static void go(struct mesh *m, int count, double *out)
     int t = 0;
     do {
         if (sizes[t] == 500) break;
-        double *y = (double *)malloc(sizes[t] * sizeof *y);
-        for (int i = 0; i < sizes[t]; i++) y[i] = i < m->n ? m->values[i] / 2 + t : t;
-        free(m->values);
-        m->values = y;
-        m->n = sizes[t];
-        out[t] = sum(m->values, m->n);
-    } while (++t < count);
+"""
+    + MEMBER
+    + """    } while (++t < count);
 }
 static void steps(int count, double *out) {
     struct mesh m = {0, NULL};
