@@ -88,11 +88,11 @@ def may_ask_to_throw(module: Module) -> bool:
     return any(_asks_to_throw(function, names) for function in module.functions.values()) if names else False
 
 
-def _asks_to_throw(function: Function, names: set[str]) -> bool:
+def _asks_to_throw(function: Function, names: Collection[str]) -> bool:
     items = [item for _, item in function.instructions()]
     states = []
     for item in items:
-        if names & set(_FROM.findall(item.text)):
+        if any(name in item.text for name in names):
             if item.op not in ("call", "invoke") or item.word not in names:
                 return True
             states.append(item.operands[1].text)
