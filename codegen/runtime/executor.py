@@ -218,7 +218,7 @@ class Executor:
             return kept
         data = self._filled(region, copy)
         old = None
-        if copy.renumber:
+        if copy.renumber and copy.mode != "bounds":
             if self._needs_old(region, number):
                 old = Block.room(data.count, data.width)
                 self.native.copy(old.address, data.address, data.bytes, threads=self.threads)
@@ -258,6 +258,10 @@ class Executor:
             self.native.move_pieces(data.address, address, jobs, starts, lengths, copy.stride, threads=self.threads)
             return data
         data = Block.room(copy.count, copy.stride)
+        if copy.mode == "bounds":
+            rows = self._local_order(copy.space, copy.first, copy.count - 1, copy.shift)
+            self.native.row_bounds(data.address, address, rows, copy.stride)
+            return data
         if copy.mode == "plain":
             self.native.copy(data.address, address, data.bytes, threads=self.threads)
             return data

@@ -104,12 +104,13 @@ class Copy:
 
     Attributes:
         mode: `direct` (records in job order), `offsets` (starts of the permuted pieces), `segment` (pieces in job
-            order), `spaced` (records in a space's order), `plain` (records where they were).
+            order), `spaced` (records in a space's order), `bounds` (in a space's order, where each row of another one
+            starts, and where the last ends), `plain` (records where they were).
         object, origin, stride: the source. `first`, `count`: its records.
         reverse: of a direct copy, whether the loop walks down.
-        space, shift: of a spaced copy.
+        space, shift: of a spaced copy, or of the rows of a copy of bounds.
         ends: of an offsets copy, whether it holds ends (else starts); with one array for both, starts.
-        renumber: index fields in it that get new values.
+        renumber: index fields in it that get new values; of bounds, in the order of what they cut.
         pieces: of an offsets copy of records in job order, the fields that hold starts and ends.
         starts: of a segment or offsets copy, where the program holds the old starts of its pieces.
         cut: which of the region's lengths these pieces have.

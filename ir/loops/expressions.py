@@ -104,6 +104,22 @@ class Expr:
         """Every load in it."""
         return [node for node in self.walk() if node.kind == "load"]
 
+    def numbers(self) -> list[Expr]:
+        """Loads of numbers in it, but those that only say where others, or pointers, are loaded from."""
+        found: dict[Expr, None] = {}
+        seen: set[Expr] = set()
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            if node.kind != "load":
+                stack.extend(reversed(node.args))
+            elif node.data[1] != "ptr":
+                found[node] = None
+        return list(found)
+
     def has(self, *kinds: str) -> bool:
         """Whether it or a node below it is of one of these kinds. O(kinds)."""
         return any(self.kinds & _BITS[kind] for kind in kinds)

@@ -67,9 +67,7 @@ def piece_pairs(trips: Iterable[Expr | None]) -> Pairs:
         if trip is None:
             continue
         start, _, bound = trip.args
-        first, last = (
-            [node for node in part.walk() if node.kind == "load" and node.data[1] != "ptr"] for part in (start, bound)
-        )  # the pointers to the arrays of starts and ends may be loaded, too: members of an object
+        first, last = start.numbers(), bound.numbers()
         if not first and len(last) == 2 and any(_subtracts(node, last) for node in bound.walk()):
             first = [last.pop()]
         elif len(first) == 1 and len(last) == 2 and first[0] in last and _are_apart(start, bound, *last):

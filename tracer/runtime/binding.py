@@ -68,6 +68,7 @@ class Native:
             "tc_reversed": [pointer, pointer, long],
             "tc_widened": [pointer, pointer, long, long, integer],
             "tc_piece_offsets": [pointer, pointer, pointer, long, long, integer, integer],
+            "tc_row_bounds": [pointer, pointer, pointer, long, integer],
             "tc_put_pieces": [pointer, long, integer, pointer, pointer, long, integer],
             "tc_piece_places": [pointer, pointer, pointer, pointer, long, long, integer, integer],
             "tc_piece_range": [pointer, pointer, pointer, long],
@@ -166,6 +167,10 @@ class Native:
         found = Block.room(count, 8)
         self.library.tc_widened(found.address, address, count, stride, width)
         return found
+
+    def row_bounds(self, target: int, source: int, rows: Block, width: int) -> None:
+        """Bounds of `width` bytes of rows that follow each other in another order; one more than there are rows."""
+        self.library.tc_row_bounds(target, source, rows.address, rows.count, width)
 
     def piece_offsets(
         self, order: Block, lengths: Block, count: int, width: int, *, ends: bool, threads: int = 1

@@ -3,9 +3,9 @@
 It shares no code with the scheduler and trusts nothing: each job once, orders that are permutations and respect
 their cuts, arrays that lie in their objects without overlap, indices that follow the data they point to
 (`numbering.py`, `own_indices.py`) and keep pieces whole (`whole_pieces.py`), and compare as before (`index_tests.py`),
-other loops that take one record at a time (`walks.py`) or look records up (`lookups.py`), blocks of whole records
-(`blocks.py`), copies that hold what is read from them (`copies.py`), jobs that write no common data while they may run
-concurrently (`races.py`).
+rows in the order of what has them (`row_bounds.py`), other loops that take one record at a time (`walks.py`) or look
+records up (`lookups.py`), blocks of whole records (`blocks.py`), copies that hold what is read from them (`copies.py`),
+jobs that write no common data while they may run concurrently (`races.py`).
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ from .index_tests import check_index_tests
 from .lookups import check_lookups, check_places
 from .numbering import check_numbers
 from .own_indices import check_own_indices
+from .row_bounds import check_row_bounds
 from .walks import check_walks
 
 WIDTHS = {"i8": 1, "i16": 2, "i32": 4, "i64": 8, "float": 4, "double": 8}
 MAX_BLOCKS = 1 << 14  # their numbers fit 16 bits beside two marks
-MODES = ("direct", "offsets", "segment", "spaced", "plain")
+MODES = ("direct", "offsets", "segment", "spaced", "bounds", "plain")
 
 
 def check_schedule(
@@ -75,6 +76,7 @@ def check_schedule(
         check_walks(schedule, objects, accesses)
         check_lookups(schedule, objects, accesses)
         check_blocks(schedule, objects, accesses)
+        check_row_bounds(schedule, objects, accesses)
     for region in schedule.regions:
         _region(schedule, region, objects)
         fixed = movable is not None and region.region not in movable
@@ -202,6 +204,11 @@ def _copy(name: str, schedule: Schedule, region: RegionSchedule, copy: Copy, obj
         raise ScheduleError(f"{name} copies {copy.count} records for {region.jobs.size} jobs")
     if copy.mode == "spaced":
         _closed(f"{name} copies", schedule, copy.space, copy.first - copy.shift, copy.count)
+    if copy.mode == "bounds":
+        _closed(f"{name} copies bounds", schedule, copy.space, copy.first - copy.shift, copy.count - 1)
+        alone = [(item.offsets, item.width) for item in copy.renumber] == [((0,), copy.stride)]
+        if not alone or copy.renumber[0].space == copy.space:
+            raise ScheduleError(f"{name} copies bounds of unknown rows")
     if copy.renumber and copy.mode == "offsets":
         raise ScheduleError(f"{name} renumbers starts of pieces")
     _renumbered(name, schedule, copy)

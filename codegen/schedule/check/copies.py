@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,7 +15,8 @@ from tracecut.tracer.legality.accesses import Access, Accesses
 from tracecut.tracer.legality.evaluation.memory import Object
 from tracecut.tracer.loops.row_numbers import is_number
 
-from .numbering import first_record, follows, in_same_order
+from .numbering import begins_row, first_record, follows, in_same_order, row_end
+from .row_bounds import runs_over_a_row
 from .whole_pieces import in_whole_pieces
 
 
@@ -29,8 +30,14 @@ def check_copies(
     pieces = find_pieces(region, objects, accesses)
     group_of = {key: group.id for group in groups for key in group.sites}
     roots = {key: group.root for group in groups for key in group.sites}
-    for loop, access in _trip_loads(accesses, region.region):
+    cutting = {number for number, copy in enumerate(region.copies) if copy.mode == "bounds"}
+    bounds = {key for key, group in group_of.items() if region.bases.get(group) in cutting}
+    for loop, access in _trip_loads(accesses, region.region, bounds):
         number = region.bases.get(group_of.get(access.site.key, -1)) if loop not in pieces.cut else None
+        if number is not None and region.copies[number].mode == "bounds":
+            if not runs_over_a_row(schedule, region, objects, accesses, region.copies[number], loop):
+                raise ScheduleError(f"a loop runs over more or less than a row, by a bound at {access.site.place}")
+            continue
         starts = number is not None and _holds_pieces(region.copies[number], access)
         if starts or _has_new_values(region, objects, access):
             raise ScheduleError(f"how often a loop runs is read from new numbers at {access.site.place}")
@@ -92,7 +99,10 @@ def _fits(
             return in_same_order(schedule, region, copy, start, copy.stride)
         index = accesses.by_site[str(loads[0].data[0])]
         known = len(index) == 1 and follows(schedule, region, objects, copy.space, start, index[0])
+        known = known and begins_row(schedule, region, objects, accesses, index[0])
         return known and in_whole_pieces(schedule, region, accesses, access, copy)
+    if copy.mode == "bounds":
+        return row_end(schedule, region, objects, accesses, copy, access) is not None
     if copy.mode == "segment":
         return not own and _in_its_piece(region, accesses, access, copy, pieces)
     if len(own) != 1 or loads or abs(access.form.terms[own[0]]) != copy.stride:
@@ -252,14 +262,19 @@ def _holds_pieces(copy: Copy, access: Access) -> bool:
     return any(low < item.offset + item.width and item.offset < low + access.width for item in copy.pieces)
 
 
-def _trip_loads(accesses: Accesses, region: int) -> Iterator[tuple[int, Access]]:
-    """(loop, what it reads to know how often to run) of the inner loops of a region."""
+def _trip_loads(accesses: Accesses, region: int, bounds: Collection[str]) -> Iterator[tuple[int, Access]]:
+    """(loop, what it reads to know how often to run) of the inner loops of a region.
+
+    And what picks these numbers, unless they are `bounds`: those of a row that is picked anew are as far apart.
+    """
     for loop in accesses.nest.inside(region) - {region}:
         trip = accesses.nest.loops[loop].trip
-        for node in trip.walk() if trip is not None else ():
-            if node.kind == "load" and node.data[1] != "ptr":
-                for access in accesses.by_site[str(node.data[0])]:
-                    yield loop, access
+        for number in trip.numbers() if trip is not None else ():
+            nodes = [number] if str(number.data[0]) in bounds else number.loads()
+            for node in nodes:
+                if node.data[1] != "ptr":
+                    for access in accesses.by_site[str(node.data[0])]:
+                        yield loop, access
 
 
 def _is_new(region: RegionSchedule, objects: Sequence[Object], accesses: Accesses, atom: Expr) -> bool:

@@ -16,11 +16,13 @@ def check_index_tests(schedule: Schedule, region: RegionSchedule, code: Sequence
 
     O(tests · renumberings).
     """
+    # The last bound is where the last row ends.
+    bounds = {number for number, copy in region.bases.items() if region.copies[copy].mode == "bounds"}
     for group in code:
         for test in group.tests:
             for item in _renumberings(schedule, region, group):
                 space = schedule.spaces[item.space]
-                low, last = space.low + item.shift, space.high + item.shift - 1
+                low, last = space.low + item.shift, space.high + item.shift - 1 + (group.id in bounds)
                 near = (test.constant - 1, test.constant, test.constant + 1, -1, 0)  # the side changes there alone
                 outcomes = {_holds(test, value) for value in (low, last, *near) if low <= value <= last}
                 if len(outcomes) > 1:

@@ -45,6 +45,8 @@ def check_numbers(
                 reads = [read for read in accesses.by_site[str(atom.data[0])] if read.runs]
                 if not reads or not all(follows(schedule, region, objects, move.space, start, read) for read in reads):
                     raise ScheduleError(f"an index of {where} keeps its old numbers")
+                if not all(begins_row(schedule, region, objects, accesses, read) for read in reads):
+                    raise ScheduleError(f"the data of {where} do not begin with a row")
                 if not in_whole_pieces(schedule, region, accesses, access, move):
                     raise ScheduleError(f"the pieces of {where} are torn")
 
@@ -101,6 +103,46 @@ def follows(
         for place in [(index.form.const - index.object.base - move.origin) % move.stride]
         for item in move.renumber
     )
+
+
+def copies_of_bounds(region: RegionSchedule) -> list[Copy]:
+    return [copy for copy in region.copies if copy.mode == "bounds"]
+
+
+def row_end(
+    schedule: Schedule,
+    region: RegionSchedule,
+    objects: Sequence[Object],
+    accesses: Accesses,
+    copy: Copy,
+    access: Access,
+) -> bool | None:
+    """Whether an access reads, of a copy of bounds, where a row ends (else where it starts). None: neither.
+
+    The iteration, or an index, that picks the row has to be in the order of the rows.
+    """
+    if access.form is None or len(access.form.terms) != 1 or objects[copy.object] is not access.object:
+        return None
+    ((atom, step),) = access.form.terms.items()
+    if step != copy.stride or access.width != copy.stride:
+        return None
+    start = first_record(accesses, access, atom, copy) - copy.shift
+    own = atom.kind == "counter" and atom.data[0] == region.region
+    index = accesses.by_site[str(atom.data[0])] if atom.kind == "load" else []
+    for ends in (False, True):
+        if own and in_same_order(schedule, region, copy, start - ends, step):
+            return ends
+        if len(index) == 1 and follows(schedule, region, objects, copy.space, start - ends, index[0]):
+            return ends
+    return None
+
+
+def begins_row(
+    schedule: Schedule, region: RegionSchedule, objects: Sequence[Object], accesses: Accesses, index: Access
+) -> bool:
+    """Whether an index, if it is one of the bounds in a copy, is where a row starts."""
+    mine = [copy for copy in copies_of_bounds(region) if objects[copy.object] is index.object]
+    return all(row_end(schedule, region, objects, accesses, copy, index) is False for copy in mine)
 
 
 def _check_views(

@@ -24,11 +24,12 @@ def in_whole_pieces(
     if not any(atom.kind == "load" for atom in access.form.terms) or not inner:
         return True
     loop = access.site.loop
+    around = accesses.nest.loops[inner[0].data[0]].parent
     found = accesses.addresses(access)
-    if found is None or len(inner) > 1 or access.form.terms[inner[0]] < 0:
+    if around is None or found is None or len(inner) > 1 or access.form.terms[inner[0]] < 0:
         return False
     addresses, runs = (np.broadcast_to(part, accesses.size(loop) or 0) for part in found)
-    entered = accesses.evaluation.jobs(loop, region.region)  # ascending: the iterations of an entry follow each other
+    entered = accesses.evaluation.jobs(loop, around)  # ascending: the iterations of an entry follow each other
     space = schedule.spaces[records.space]
     data = (addresses - access.object.base - records.origin) // records.stride - records.shift - space.low
     kept = np.flatnonzero(runs)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from tracecut.codegen.schedule.plan.row_bounds import BOUNDS
 from tracecut.codegen.schedule.plan.scope_plan import ScopePlan, Space
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.ir.loops.expressions import Expr
@@ -39,7 +40,7 @@ class ScopeGraph:
 
 def scope_graph(plan: ScopePlan) -> ScopeGraph:
     """Build the graph from the index values of the run. O(pins)."""
-    spaces = [space for space in plan.spaces if space.fields and space.pieces is None]  # which follow the jobs
+    spaces = [space for space in plan.spaces if space.fields and not space.follows]
     data_starts: dict[Space, int] = {}
     total = 0
     for space in spaces:
@@ -133,7 +134,7 @@ def indices_of(plan: ScopePlan, region: int) -> list[list[Pattern]]:
     """For each loaded value by which a region reaches renumbered records, its uses: one under each condition."""
     found: dict[tuple[object, ...], dict[tuple[int, object], Pattern]] = {}
     for use in plan.uses[region]:
-        if use.mode not in ("moved", "spaced"):
+        if use.mode not in ("moved", "spaced", BOUNDS):
             continue
         for pattern in use.patterns:
             if pattern.kind == INDIRECT and pattern.major is not None and _load(pattern) in plan.fields:

@@ -13,6 +13,7 @@ from tracecut.codegen.schedule.guards.relevance import unrelated_numbers
 from tracecut.codegen.schedule.plan.lookups import alignment_of
 from tracecut.codegen.schedule.plan.piece_lengths import first_of
 from tracecut.codegen.schedule.plan.range_function import NEW, OLD, Group
+from tracecut.codegen.schedule.plan.row_bounds import BOUNDS, order_of_rows
 from tracecut.codegen.schedule.plan.scope_plan import RegionUse, ScopePlan, Segments, Space
 from tracecut.codegen.schedule.plan.whole_pieces import order_of_pieces
 from tracecut.codegen.schedule.reduce_modes import FAST
@@ -78,7 +79,7 @@ def build_schedule(
     for space, start in graph.data_starts.items():
         size = space.high - space.low
         orders[space] = _within_cuts(space, _counted_from(ordering.data[start : start + size], start))
-    for region in plan.uses:
+    for region in _rows_first(plan):
         size = plan.accesses.size(region) or 0
         if region not in plan.movable:
             jobs[region] = np.arange(size, dtype=np.int32)
@@ -90,6 +91,8 @@ def build_schedule(
         jobs[region] = _counted_from(proposed, start)
         tied = next((space for space in plan.spaces if region in space.jobs), None)
         if tied is not None:
+            if tied.bounds is not None:
+                orders[tied] = _in_rows(plan, tied, orders)
             if tied not in orders:
                 orders[tied] = _within_cuts(tied, _order_of_jobs(tied, region, jobs[region]))
             jobs[region] = _jobs_of_space(tied, orders[tied], region, size)
@@ -115,6 +118,8 @@ def build_schedule(
     for space in spaces:
         if space.pieces is not None:
             orders[space] = order_of_pieces(space, jobs[space.pieces.region])
+        if space.bounds is not None:
+            orders[space] = _in_rows(plan, space, orders)
         orders.setdefault(space, np.arange(space.high - space.low, dtype=np.int32))
     regions = tuple(
         replace(
@@ -211,20 +216,38 @@ def _order_of_jobs(space: Space, region: int, jobs: Ints) -> Ints:
     return order
 
 
+def _rows_first(plan: ScopePlan) -> list[int]:
+    """The regions, behind all others those whose iterations are data in rows: their order follows from these."""
+    cut = {region for space in plan.spaces if space.bounds is not None for region in space.jobs}
+    return sorted(plan.uses, key=lambda region: region in cut)
+
+
+def _in_rows(plan: ScopePlan, space: Space, orders: dict[Space, Ints]) -> Ints:
+    """Order of a space that is cut into rows, by that of the space which has these."""
+    assert space.bounds is not None
+    rows = next(other for other in plan.spaces if space.bounds.array in other.copies)
+    return order_of_rows(space, orders.setdefault(rows, np.arange(rows.high - rows.low, dtype=np.int32)))
+
+
 def _follow(tied: Space, orders: dict[Space, Ints], region: int, jobs: Ints) -> bool:
     """Take over the job order that threads want for the data that are tied to the jobs, if these can follow."""
     changed = orders[tied].copy()
     first = -tied.jobs[region] - tied.low
     changed[first : first + jobs.size] = jobs + first
-    if len(tied.jobs) > 1 or not np.array_equal(_within_cuts(tied, changed), changed):
+    if len(tied.jobs) > 1 or tied.bounds is not None or not np.array_equal(_within_cuts(tied, changed), changed):
         return False
     orders[tied] = changed
     return True
 
 
+def _range(plan: ScopePlan, place: int, space: Space, shift: int) -> tuple[int, int]:
+    """The records [low, high) of an array that are in the order of a space: of data in rows, all that are cut."""
+    return plan.arrays[place].touched if space.bounds is None else (space.low + shift, space.high + shift)
+
+
 def _move(plan: ScopePlan, place: int, places: Mapping[Object, int], space: int, shift: int) -> sc.Move:
     array = plan.arrays[place]
-    low, high = array.touched
+    low, high = _range(plan, place, plan.spaces[space], shift)
     known = (places[array.object], array.origin, array.stride, low, high - low)
     return sc.Move(*known, space, shift, _renumberings(plan.spaces, place))
 
@@ -337,9 +360,13 @@ def _copy(plan: ScopePlan, use: RegionUse, jobs: int, spaces: list[Space], place
         pieces = _piece_fields(use.segments, use.array, array.stride, both and use.segments.end_record == first)
         ends = ends and not pieces
         last = first + jobs + (1 if both and not pieces else 0)
-    elif use.mode == "spaced":
+    elif use.mode in ("spaced", BOUNDS):
         space = next(number for number, item in enumerate(spaces) if use.array in item.copies)
         shift = spaces[space].copies[use.array]
+        first, last = _range(plan, use.array, spaces[space], shift)
+    if use.mode == BOUNDS:
+        first, last = next(item.bounds for item in spaces if item.bounds and item.bounds.array == use.array).records
+        last += 1  # where the last row ends
     renumber = () if use.mode == "offsets" else _renumberings(spaces, use.array)
     return sc.Copy(
         use.mode,

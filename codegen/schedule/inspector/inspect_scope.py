@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from tracecut.codegen.schedule.guards.address_dependence import check_address_dependence
 from tracecut.codegen.schedule.plan.index_spaces import plan_scope
+from tracecut.codegen.schedule.plan.row_bounds import BOUNDS
 from tracecut.codegen.schedule.plan.scope_facts import BehindPointersError
 from tracecut.codegen.schedule.plan.scope_plan import RegionUse, ScopePlan
 from tracecut.ir.llvm.debug_info import Place
@@ -25,6 +26,9 @@ from tracecut.tracer.legality.evaluation.iteration_domains import steps_around
 from tracecut.tracer.legality.evaluation.memory import Memory
 from tracecut.tracer.legality.judge import Verdict, judge
 from tracecut.tracer.legality.row_checks import check_rows, check_written_rows
+
+
+IN_ORDER = ("moved", "spaced", BOUNDS)  # modes of what is in the order of a space
 
 
 class TooLargeError(UnsupportedError):
@@ -57,14 +61,14 @@ class Inspection:
         Of those that stay some are reached in a way that is no index of this scope, but may be one in a smaller one.
         """
         uses = self._gathered(region)
-        moved = sum(use.mode in ("moved", "spaced") for use in uses)
+        moved = sum(use.mode in IN_ORDER for use in uses)
         return moved, len(uses) - moved
 
     def settled(self, region: int) -> bool:
         """Whether what stays would stay in a smaller scope too: nothing around the region keeps it where it is, and its
         addresses depend on nothing that is known in there alone."""
         evaluation, distrusted = self.accesses.evaluation, self.accesses.distrusted
-        stay = [use for use in self._gathered(region) if use.mode not in ("moved", "spaced")]
+        stay = [use for use in self._gathered(region) if use.mode not in IN_ORDER]
         addresses = [pattern.access.site.address for use in stay for pattern in use.patterns]
         return not any(use.array in self.plan.kept for use in stay) and not any(
             node.kind in NEVER_KNOWN
@@ -77,7 +81,7 @@ class Inspection:
         """Why a smaller scope may be worth more to a region."""
         if not self.verdicts[region].movable:
             return self.verdicts[region].reason
-        stay = [use for use in self._gathered(region) if use.mode not in ("moved", "spaced")]
+        stay = [use for use in self._gathered(region) if use.mode not in IN_ORDER]
         if not stay:
             return "less of what it reaches could be moved there"
         use = min(stay, key=lambda use: use.array not in self.plan.kept)

@@ -2,7 +2,8 @@
 
 Arrays that are only read may be copied: record by record in job order (`direct`), in pieces (`segment`, with new
 `offsets`), or as they are (`plain`, for index fields that get new values; `tied`, if the iterations take the order of
-these indices). Everything else is read by the old numbers.
+these indices). Bounds of rows that are written, or picked by an index, are read from a copy in the order of what picks
+them (`bounds`). Everything else is read by the old numbers.
 """
 
 from __future__ import annotations
@@ -36,9 +37,10 @@ def find_uses(facts: Facts, region: int) -> list[RegionUse]:
             found.append(RegionUse(place, mode, patterns, segments))
     found = [part for use in _with_offsets(facts, region, found) for part in _record_by_record(facts, region, use)]
     modes = {use.array: use.mode for use in found}
-    for node in inner_trip_loads(facts.nest, region):
+    bounds = {key for key, field in facts.fields.items() if field in facts.bounds}
+    for node in inner_trip_loads(facts.nest, region, bounds):
         field = facts.fields.get(str(node.data[0]))
-        if field is not None and modes.get(field.array) != "offsets":
+        if field is not None and modes.get(field.array) not in ("offsets", "bounds"):
             facts.frozen.add(field)
     return found
 
@@ -51,6 +53,10 @@ def _mode(facts: Facts, region: int, array: Array, patterns: tuple[Pattern, ...]
         or any(len(facts.homes(p.access.site.key)) > 1 for p in patterns)
     ):
         return "old", None
+    if any(bounds.array == facts.home[patterns[0]] for bounds in facts.bounds.values()):
+        return "bounds", None
+    if any(pattern.kind == SEGMENT and facts.field_of(pattern) in facts.bounds for pattern in patterns):
+        return "plain", None  # in the order of these rows
     kinds = {pattern.kind for pattern in patterns}
     if kinds == {DIRECT} and all(facts.is_own(pattern, region) for pattern in patterns):
         return ("direct" if _in_job_order(facts, region, array, patterns) else "old"), None
@@ -94,10 +100,10 @@ def _in_job_order(facts: Facts, region: int, array: Array, patterns: tuple[Patte
         return False
     first = records.pop() - (jobs - 1 if downwards.pop() else 0)
     inside = array.capacity[0] <= first and first + jobs <= array.capacity[1]
-    return inside and _alone(facts, array, first, jobs)
+    return inside and stands_alone(facts, array, first, jobs)
 
 
-def _alone(facts: Facts, array: Array, first: int, count: int) -> bool:
+def stands_alone(facts: Facts, array: Array, first: int, count: int) -> bool:
     """Whether this many records overlap no other array of the object, which may begin in the records of skipped
     jobs."""
     low = array.origin + array.stride * first
@@ -140,11 +146,11 @@ def _segments(facts: Facts, region: int, array: Array, patterns: tuple[Pattern, 
     forms += [(pattern.access.form, {major, *counters} & pattern.access.atoms.keys()) for pattern in patterns]
     for found in walked:
         forms += [] if found is None else found.forms
-    if not all(form is not None and _holds_up_to(facts.accesses, form, atoms, total) for form, atoms in forms):
+    if not all(form is not None and holds_up_to(facts.accesses, form, atoms, total) for form, atoms in forms):
         return None
     homes = [facts.arrays[facts.home[field]] for field in fields]
     jobs = facts.accesses.size(region) or 0
-    if not all(_alone(facts, at, at.record(of), jobs) for at, of in zip(homes, fields, strict=True)):
+    if not all(stands_alone(facts, at, at.record(of), jobs) for at, of in zip(homes, fields, strict=True)):
         return None
     records = [at.record(of) for at, of in zip(homes, fields, strict=True)]
     return Segments(loops, lengths, start, records[0], end, records[-1])
@@ -167,13 +173,13 @@ def _walk(facts: Facts, region: int, start: Expr, loop: int) -> _Walk | None:
         return _Walk(None, [])
     begin, pace, bound = (linear_form(part, facts.accesses.lives) for part in info.trip.args)
     told = {node for part in info.trip.args for node in part.walk() if node.kind == "load" and node.data[1] != "ptr"}
-    last = _end_of(start, begin, pace, bound)
+    last = end_of(start, begin, pace, bound)
     if last is None:
         return None if start in told else _Walk(None, [(begin, {start})])
     return _Walk(last, [(begin, {start}), (bound, {last, start} & bound.atoms())]) if told == {start, last} else None
 
 
-def _end_of(start: Expr, begin: Linear, pace: Linear, bound: Linear) -> Expr | None:
+def end_of(start: Expr, begin: Linear, pace: Linear, bound: Linear) -> Expr | None:
     """The loaded end of a piece, if a loop runs from its start to there: in records, or in bytes of a pointer."""
     way = dict(bound.terms)
     for atom, factor in begin.terms.items():
@@ -205,7 +211,7 @@ def _covered(
     return total if inside and total <= MAX_GROWTH * (high - low) else None
 
 
-def _holds_up_to(accesses: Accesses, form: Linear, atoms: Set[Expr], total: int) -> bool:
+def holds_up_to(accesses: Accesses, form: Linear, atoms: Set[Expr], total: int) -> bool:
     """Whether nothing wraps on the way to an address while some atoms, and their sum, are any numbers up to `total`.
 
     Copies in pieces are numbered from 0 on: where pieces overlap there are more numbers than there were.
@@ -334,7 +340,7 @@ def holds_in_pieces(accesses: Accesses, pattern: Pattern, total: int) -> bool:
     """Whether no arithmetic on the way to the addresses of a piece wraps, wherever below `total` it begins and ends."""
     form = pattern.access.form
     assert form is not None and pattern.major is not None and pattern.inner is not None
-    return _holds_up_to(accesses, form, {pattern.major, pattern.inner}, total)
+    return holds_up_to(accesses, form, {pattern.major, pattern.inner}, total)
 
 
 def holds_anywhere(accesses: Accesses, array: Array, pattern: Pattern) -> bool:

@@ -10,6 +10,7 @@ from .access_modes import holds_anywhere, holds_in_pieces
 from .final_uses import FOLLOWING
 from .offset_union_find import Shifts
 from .own_indices import renumbers_in_place
+from .row_bounds import BOUNDS, relate_bounds
 from .scope_facts import Facts
 from .scope_plan import Field, RegionUse, Space
 from .whole_pieces import is_followed
@@ -22,6 +23,8 @@ def relate_copies(facts: Facts, uses: Mapping[int, list[RegionUse]], links: Shif
     """
     for region, found in uses.items():
         for use in found:
+            if use.mode == BOUNDS:
+                relate_bounds(facts, region, use, links)
             if use.mode not in FOLLOWING or not is_followed(facts, use.array):
                 continue
             array = facts.arrays[use.array]
@@ -31,7 +34,10 @@ def relate_copies(facts: Facts, uses: Mapping[int, list[RegionUse]], links: Shif
                 picks = ("jobs", region) if own else ("field", name)
                 good = own or (pattern.kind in (INDIRECT, SEGMENT) and name is not None and pattern.step > 0)
                 if not good or not links.relate(("copy", use.array), picks, array.record(pattern)):
-                    facts.frozen.update(known for item in use.patterns if (known := facts.field_of(item)) is not None)
+                    fields = {known for item in use.patterns if (known := facts.field_of(item)) is not None}
+                    cut = fields & facts.bounds.keys()
+                    facts.torn.update(cut)
+                    facts.frozen.update(() if cut else fields)
                     break
 
 
@@ -76,7 +82,7 @@ def freeze_what_is_read_otherwise(
         return
     for members in uses.values():
         for use in members:
-            if use.array == found.array and use.mode not in ("direct", "segment", *FOLLOWING):
+            if use.array == found.array and use.mode not in ("direct", "segment", BOUNDS, *FOLLOWING):
                 facts.frozen.add(found)
     if not facts.is_index_copy(found.array):
         facts.frozen.add(found)

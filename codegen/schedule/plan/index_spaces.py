@@ -31,6 +31,7 @@ from .frozen_fields import freeze_narrow, freeze_what_is_read_otherwise, relate_
 from .lookups import Lookups, may_look_up, odd_ones, stays_inside
 from .offset_union_find import Shifts
 from .order_free_loops import Companion, examine
+from .row_bounds import BOUNDS, find_bounds, rows_of, tear_unlike
 from .scope_facts import Facts, find_facts
 from .scope_plan import RegionUse, ScopePlan, Space
 from .whole_pieces import is_followed, pieces_of
@@ -87,9 +88,9 @@ class _Planner:
 
     def plan(self) -> ScopePlan:
         while True:
-            before = (len(self.kept), len(self.facts.frozen))
+            before = self._known()
             spaces, uses, companions = self._attempt()
-            if (len(self.kept), len(self.facts.frozen)) == before or self.lookups != self.facts.lookups:
+            if self._known() == before or self.lookups != self.facts.lookups:
                 break
         return ScopePlan(
             self.accesses,
@@ -102,6 +103,10 @@ class _Planner:
             tuple(self.blocking | dict.fromkeys(sorted(self.lookups.loops))),
             dict(self.facts.fields),
         )
+
+    def _known(self) -> tuple[int, ...]:
+        """How much is known of what cannot be: it grows until there is a plan."""
+        return len(self.kept), len(self.facts.frozen), len(self.facts.torn)
 
     def _keep(self, array: int, why: str) -> None:
         self.kept.setdefault(array, why)
@@ -127,6 +132,8 @@ class _Planner:
         return next((too_long[loop] for loop in loops if loop in too_long), array.why)
 
     def _attempt(self) -> tuple[list[Space], dict[int, list[RegionUse]], list[Companion]]:
+        self.facts.bounds.clear()
+        self.facts.bounds.update(find_bounds(self.facts, self.kept) if self.renumber else {})
         uses = {region: find_uses(self.facts, region) for region in self.facts.regions}
         links = Shifts()
         moved: dict[int, None] = {}
@@ -169,10 +176,16 @@ class _Planner:
                 continue
             if self.renumber and pattern.kind == INDIRECT:
                 return True
+            if array.written and self._in_rows(pattern):
+                return True
             own = pattern.kind == DIRECT and self.facts.is_own(pattern, region)
             if own and array.written and region in self.facts.movable:
                 return not any(other.kind == INDIRECT for other in array.patterns) or self.renumber
         return False
+
+    def _in_rows(self, pattern: Pattern) -> bool:
+        """Whether a region reaches data in rows that move as a whole."""
+        return pattern.kind == SEGMENT and self.facts.field_of(pattern) in self.facts.bounds
 
     def _keep_torn(self, moved: dict[int, None]) -> None:
         """An instruction that reaches several arrays (buffers that swap) uses one numbering for all of them."""
@@ -218,7 +231,7 @@ class _Planner:
                 cuts.setdefault(place, set()).update((record, record + 1))
             elif pattern.kind == RANGE:
                 more += self._relate_range(place, array, pattern, links, cuts)
-            elif pattern.kind == INDIRECT and region is not None:
+            elif region is not None and (pattern.kind == INDIRECT or self._in_rows(pattern)):
                 found = self.facts.field_of(pattern)
                 if found is None or pattern.step < 0:
                     self._keep(place, f"the index at {told} cannot be renumbered")
@@ -334,37 +347,39 @@ class _Planner:
         nodes: list[Hashable] = [("array", place) for place in moved]
         nodes += [("field", item) for item in dict.fromkeys(self.facts.fields.values())]
         nodes += [("jobs", region) for region in self.facts.regions if region in self.facts.movable]
-        copied = [use.array for found in uses.values() for use in found if use.mode in FOLLOWING]
+        copied = [use.array for found in uses.values() for use in found if use.mode in (*FOLLOWING, BOUNDS)]
         nodes += [("copy", place) for place in dict.fromkeys(copied) if is_followed(self.facts, place)]
         spaces: list[Space] = []
         for members in links.classes(nodes).values():
             arrays = {key[1]: shift for key, shift in members if key[0] == "array"}  # type: ignore[index]
             copies = {key[1]: shift for key, shift in members if key[0] == "copy"}  # type: ignore[index]
             fields = {key[1]: shift for key, shift in members if key[0] == "field"}  # type: ignore[index]
-            pieces = pieces_of(self.facts, uses, fields, moved)
+            cut = [self.facts.bounds[found] for found in fields if found in self.facts.bounds]
+            pieces = pieces_of(self.facts, uses, fields, moved) if not cut else None
             if pieces is not None and (arrays or any(key[0] == "jobs" for key, _ in members)):  # type: ignore[index]
                 self.facts.frozen.update(fields)  # which have an order of their own
             table = any(self.facts.is_table(place) for place in copies)
-            if not arrays and not (fields and copies and (pieces is not None or table)):
+            bounds = {place: item for item in self.facts.bounds.values() if (place := item.array) in copies}
+            if not arrays and not bounds and not (fields and copies and (pieces is not None or table or cut)):
                 continue
             jobs = {key[1]: shift for key, shift in members if key[0] == "jobs"}  # type: ignore[index]
-            edges: set[int] = set()
-            for place, shift in arrays.items():
-                low, high = self.arrays[place].touched
-                edges |= {low - shift, high - shift}
-                edges |= {cut - shift for cut in cuts.get(place, ())}
+            fixed = {at - shift for place, shift in arrays.items() for at in cuts.get(place, ())}
             for region, shift in jobs.items():
                 domain = self.accesses.evaluation.domain(region)
                 assert domain is not None
-                edges |= {-shift, domain.size - shift}
+                fixed |= {-shift, domain.size - shift}
+            rows = rows_of(self.facts, cut, fields, {**arrays, **copies}, fixed) if cut else None
+            edges = fixed | {*(rows or ())}
+            for place, shift in {**arrays, **copies}.items() if rows is None else ():
+                low, high = bounds[place].records if place in bounds else self.arrays[place].touched
+                edges |= {low - shift, high - shift}
             for found in fields:
                 freeze_what_is_read_otherwise(self.facts, found, uses, moved, copies)
-            for place, shift in copies.items():
-                low, high = self.arrays[place].touched
-                edges |= {low - shift, high - shift}
             name = next((self.arrays[place].object.name for place in arrays if self.arrays[place].object.name), "")
             name = name or f"data {len(spaces)}"
-            space = Space(min(edges), max(edges), arrays, fields, copies, jobs, tuple(sorted(edges)), name, pieces)
+            known = (arrays, fields, copies, jobs, tuple(sorted(edges)), name, pieces, cut[0] if cut else None)
+            space = Space(min(edges), max(edges), *known)
             freeze_narrow(self.facts, space)
             spaces.append(space)
+        tear_unlike(self.facts, spaces)
         return spaces

@@ -23,5 +23,6 @@ def renumbered(plan: ScopePlan, region: int) -> dict[str, tuple[int, int]]:
                 for field, shift in space.fields.items():
                     places = {(pattern.first - array.origin) % array.stride + offset for offset in pattern.offsets}
                     if field.array == use.array and site.type == f"i{8 * field.width}" and places <= {*field.offsets}:
-                        found[site.key] = space.low + shift, space.high + shift
+                        last = space.bounds is not None and space.bounds.field is field  # where the last row ends
+                        found[site.key] = space.low + shift, space.high + shift + last
     return {key: numbers for key, numbers in found.items() if seen[key] == 1}

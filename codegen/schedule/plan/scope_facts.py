@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -27,7 +27,7 @@ from tracecut.tracer.legality.evaluation.memory import Object
 from .blocks import find_records_of_blocks, split_blocks
 from .lookups import Lookups
 from .private_data import is_local
-from .scope_plan import Field
+from .scope_plan import Bounds, Field
 from .unrolled_walks import find_unrolled
 
 
@@ -46,6 +46,7 @@ class Facts:
         own: local arrays that are born and die in an iteration, whatever else reaches them.
         unrolled: loops beside the regions whose iterations count as their parts. lookups: what looks its records up.
         frozen: fields that cannot be renumbered. Grows while the plan is made.
+        bounds: of the plan that is made, field → array of bounds. torn: fields that can be none. Grows, too.
     """
 
     accesses: Accesses
@@ -60,6 +61,8 @@ class Facts:
     unrolled: frozenset[int] = frozenset()
     lookups: Lookups = field(default_factory=Lookups)
     frozen: set[Field] = field(default_factory=set)
+    bounds: dict[Field, Bounds] = field(default_factory=dict)
+    torn: set[Field] = field(default_factory=set)
 
     @property
     def nest(self) -> Nest:
@@ -139,14 +142,19 @@ def find_facts(
     return Facts(accesses, regions, movable, inside, *known, frozen)
 
 
-def inner_trip_loads(nest: Nest, region: int) -> list[Expr]:
-    """Numbers that the inner loops of a region load to know how often to run."""
+def inner_trip_loads(nest: Nest, region: int, bounds: Collection[str] = ()) -> list[Expr]:
+    """Numbers that the inner loops of a region load to know how often to run, and what these are picked by.
+
+    `bounds`: loads of which it does not matter what picks them.
+    """
     found: dict[Expr, None] = {}
     for loop in sorted(nest.inside(region) - {region}):
         trip = nest.loops[loop].trip
-        for node in trip.walk() if trip is not None else ():
-            if node.kind == "load" and node.data[1] != "ptr":
-                found[node] = None
+        for number in trip.numbers() if trip is not None else ():
+            found[number] = None
+            for node in number.walk() if str(number.data[0]) not in bounds else ():
+                if node.kind == "load" and node.data[1] != "ptr":
+                    found[node] = None
     return list(found)
 
 

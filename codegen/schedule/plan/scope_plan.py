@@ -37,6 +37,29 @@ class Pieces:
 
 
 @dataclass(frozen=True, eq=False)
+class Bounds:
+    """An array of bounds: row v is the data from the v-th bound to the next one. Its regions read new ones of a copy.
+
+    Attributes:
+        array, field: the array, and the index field that all of its numbers are.
+        first: the record with the bound at which the first row begins.
+        values: int64 (rows + 1), ascending, the numbers as the program has them.
+        ends: loads that are asked for nothing but where a row ends.
+    """
+
+    array: int
+    field: Field
+    first: int
+    values: npt.NDArray[np.int64]
+    ends: frozenset[str]
+
+    @property
+    def records(self) -> tuple[int, int]:
+        """Records [low, high) of the bounds at which rows begin: one for each row."""
+        return self.first, self.first + self.values.size - 1
+
+
+@dataclass(frozen=True, eq=False)
 class Space:
     """Data that are renumbered together: datum numbers [low, high).
 
@@ -47,6 +70,7 @@ class Space:
         jobs: region → shift; iteration = datum + shift: its job order is this space's order.
         cuts: datum numbers between which the order may not move anything, ascending, low and high included.
         pieces: what has to stay together, if iterations run over pieces of it: its order follows from theirs.
+        bounds: what cuts it into rows, if they are those of another space's data: they follow the order of that one.
     """
 
     low: int
@@ -58,6 +82,12 @@ class Space:
     cuts: tuple[int, ...]
     name: str
     pieces: Pieces | None = None
+    bounds: Bounds | None = None
+
+    @property
+    def follows(self) -> bool:
+        """Whether its order is that of other things, and never a partitioner's."""
+        return self.pieces is not None or self.bounds is not None
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +112,7 @@ class Segments:
 
 @dataclass(frozen=True, eq=False)
 class RegionUse:
-    """How a region reaches one array: `mode` is moved, direct, offsets, segment, spaced, plain or old."""
+    """How a region reaches one array: `mode` is moved, direct, offsets, segment, spaced, bounds, plain or old."""
 
     array: int
     mode: str

@@ -37,6 +37,22 @@ static void put_number(char *out, int64_t place, int32_t width, int64_t value) {
     memcpy(out + place * width, &value, (size_t)width); /* the low bytes come first */
 }
 
+static int64_t number_at(const char *at, int64_t place, int32_t width) {
+    int64_t value;
+    tc_widened(&value, at + place * width, 1, width, width);
+    return value;
+}
+
+/* Bounds of rows that follow each other in another order, the first one as it was: one more than there are rows. */
+void tc_row_bounds(char *out, const char *bounds, const int32_t *order, int64_t rows, int32_t width) {
+    int64_t sum = number_at(bounds, 0, width);
+    put_number(out, 0, width, sum);
+    for (int64_t i = 0; i < rows; i++) {
+        sum += number_at(bounds, order[i] + 1, width) - number_at(bounds, order[i], width);
+        put_number(out, i + 1, width, sum);
+    }
+}
+
 /* Where the pieces start (or end) when they follow each other in a new order: `count` numbers of `width` bytes. */
 void tc_piece_offsets(char *out, const int32_t *order, const int32_t *length, int64_t jobs, int64_t count,
                       int32_t width, int32_t ends) {

@@ -1,0 +1,82 @@
+"""The part of the checker for rows that follow the order of what picks them, and for copies of their bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from tracecut.codegen.schedule.schedule import Copy, RegionSchedule, Schedule
+from tracecut.ir.loops.expressions import Expr
+from tracecut.support.errors import ScheduleError
+from tracecut.tracer.legality.accesses import Access, Accesses
+from tracecut.tracer.legality.evaluation.memory import Object
+from tracecut.tracer.legality.evaluation.trip_numbers import counts_of
+
+from .numbering import copies_of_bounds, row_end
+
+
+def check_row_bounds(schedule: Schedule, objects: Sequence[Object], accesses: Accesses) -> None:
+    """Raise ScheduleError unless the data that bounds cut are in the order of the rows, each as a whole.
+
+    Bounds as memory has them; every copy is made of these. O(data).
+    """
+    for region in schedule.regions:
+        for copy in copies_of_bounds(region):
+            name = f"the bounds that region {region.region} reads"
+            (item,) = copy.renumber
+            rows, cut = schedule.spaces[copy.space], schedule.spaces[item.space]
+            first = copy.first - copy.shift
+            if (first, first + copy.count - 1) != (rows.low, rows.high):
+                raise ScheduleError(f"{name} are not those of all rows")
+            low = objects[copy.object].base + copy.origin + copy.stride * copy.first
+            data = accesses.memory.read(low, copy.stride * copy.count)
+            if data is None:
+                raise ScheduleError(f"{name} are not known")
+            bounds = np.frombuffer(data, f"i{copy.stride}").astype(np.int64)
+            if (bounds[0], bounds[-1]) != (cut.low + item.shift, cut.high + item.shift) or np.any(np.diff(bounds) < 0):
+                raise ScheduleError(f"{name} do not cut all of their data")
+            lengths = np.diff(bounds)[rows.order]
+            begins = np.repeat((bounds[:-1] - bounds[0])[rows.order], lengths)
+            inside = np.arange(begins.size) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+            if not np.array_equal(cut.order, begins + inside):
+                raise ScheduleError(f"{name} are of rows in another order")
+
+
+def runs_over_a_row(
+    schedule: Schedule,
+    region: RegionSchedule,
+    objects: Sequence[Object],
+    accesses: Accesses,
+    copy: Copy,
+    loop: int,
+) -> bool:
+    """Whether a loop that is told by bounds how often it runs, runs from where a row starts to where it ends.
+
+    It does the same by new bounds then, which are as far apart. O(iterations of the loop around it).
+    """
+    info = accesses.nest.loops[loop]
+    told = info.trip.numbers() if info.trip is not None else []
+    counts = counts_of(accesses.evaluation, loop)
+    if len(told) != 2 or counts is None or info.parent is None:
+        return False
+    begin, end = sorted(told, key=lambda node: _place(accesses, node))
+    if _place(accesses, end) - _place(accesses, begin) != copy.stride:
+        return False
+    ends = [_ends(schedule, region, objects, accesses, copy, node) for node in (begin, end)]
+    first, last = (
+        np.broadcast_to(accesses.evaluation.at(node, info.parent).data, counts.size) for node in (begin, end)
+    )
+    return ends == [False, True] and bool(np.all((counts == 0) | (counts == last - first)))
+
+
+def _place(accesses: Accesses, node: Expr) -> int:
+    """The address of a load where all that varies in it is 0."""
+    form = accesses.by_site[str(node.data[0])][0].form
+    return 0 if form is None else form.const
+
+
+def _ends(
+    schedule: Schedule, region: RegionSchedule, objects: Sequence[Object], accesses: Accesses, copy: Copy, node: Expr
+) -> bool | None:
+    reads: list[Access] = accesses.by_site[str(node.data[0])]
+    return row_end(schedule, region, objects, accesses, copy, reads[0]) if len(reads) == 1 else None
