@@ -218,6 +218,8 @@ class Executor:
             return kept
         data = self._filled(region, copy)
         old = None
+        if copy.mode == "bounds" and self._needs_old(region, number):
+            raise ScheduleError(f"region {region.region} uses bounds of rows as numbers, of which it has new ones")
         if copy.renumber and copy.mode != "bounds":
             if self._needs_old(region, number):
                 old = Block.room(data.count, data.width)

@@ -37,6 +37,7 @@ PROGRAMS = [
     "checks",
     "nodes",
     "stars",
+    "cut",
 ]
 REFUSED = re.compile(
     r"tracecut: scope (\d+): (?:an index array of \d+ entries has other values|"

@@ -200,7 +200,18 @@ def _starts_at(uses: Uses, text: str, name: str) -> set[str]:
 def _asks_if_empty(uses: Uses, user: Instruction, pairs: Pairs) -> bool:
     if user.op != "icmp" or user.word not in ("slt", "sgt", "ult", "ugt", "eq", "ne"):
         return False
-    return frozenset(_source(uses, operand.text) for operand in user.operands) in pairs
+    one, other = (_source(uses, operand.text) for operand in user.operands)
+    tested = (one, other), (_behind_next(uses, one), other), (one, _behind_next(uses, other))
+    return any(frozenset(pair) in pairs for pair in tested)
+
+
+def _behind_next(uses: Uses, name: str) -> str:
+    """The value of which this is the next number: a loop over all of a piece but its first record begins there."""
+    found = uses.view.definitions.get(name)
+    if found is None or found.instruction.op != "add" or "nsw" not in found.instruction.flags:
+        return name
+    first, step = (operand.text for operand in found.instruction.operands)
+    return _source(uses, first) if step == "1" else name
 
 
 def _source(uses: Uses, name: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-from tracecut.codegen.schedule.plan.range_function import Group
+from tracecut.codegen.schedule.plan.range_function import OLD, Group
 from tracecut.codegen.schedule.schedule import Copy, RegionSchedule, Schedule, Starts
 from tracecut.ir.loops.expressions import Expr
 from tracecut.support.errors import ScheduleError
@@ -46,7 +46,13 @@ def check_copies(
             number = region.bases.get(group_of.get(key, -1))
             if number is None or region.copies[number].mode != "offsets":
                 raise ScheduleError(f"region {region.region} runs over copied pieces by their old starts or ends")
+    views = {key: group.view for group in groups for key in group.sites}
     for access in accesses.inside(region.region):
+        told = {str(node.data[0]) for node in access.site.address.loads()} if access.runs else set[str]()
+        if told & bounds and (access.site.key not in views or views[access.site.key] == OLD):
+            raise ScheduleError(f"rows are reached by their old bounds at {access.site.place}")
+        if access.site.key in bounds and accesses.nest.index_data.get(access.site.key, True):
+            raise ScheduleError(f"a bound of rows is used as a number at {access.site.place}")
         number = region.bases.get(group_of.get(access.site.key, -1)) if access.runs else None
         if access.runs and access.object is not None and access.object in accesses.memory.rows:
             _check_rows(accesses, access, roots.get(access.site.key, ""))
@@ -97,9 +103,11 @@ def _fits(
         start = first_record(accesses, access, picks[0], copy) - copy.shift
         if own:
             return in_same_order(schedule, region, copy, start, copy.stride)
+        begins = begins_row(schedule, region, objects, accesses, access, copy, loads[0])
+        if begins is not None:
+            return begins
         index = accesses.by_site[str(loads[0].data[0])]
         known = len(index) == 1 and follows(schedule, region, objects, copy.space, start, index[0])
-        known = known and begins_row(schedule, region, objects, accesses, index[0])
         return known and in_whole_pieces(schedule, region, accesses, access, copy)
     if copy.mode == "bounds":
         return row_end(schedule, region, objects, accesses, copy, access) is not None

@@ -12,6 +12,7 @@ from tracecut.support.errors import ScheduleError
 from tracecut.tracer.legality.accesses import Access, Accesses
 from tracecut.tracer.legality.evaluation.memory import Object
 
+from .in_rows import bounds_read_by, in_its_row
 from .whole_pieces import in_whole_pieces
 
 
@@ -30,6 +31,12 @@ def check_numbers(
             continue
         for move in moves_reached(schedule, objects, access):
             for atom, step in access.form.terms.items():
+                if atom.kind == "load" and abs(step) == move.stride:
+                    begins = begins_row(schedule, region, objects, accesses, access, move, atom)
+                    if begins is False:
+                        raise ScheduleError(f"region {region.region} leaves its rows at {access.site.place}")
+                    if begins:
+                        continue
                 start = first_record(accesses, access, atom, move) - move.shift
                 key = (move.space, atom, start, step)
                 if abs(step) != move.stride or key in done:
@@ -45,8 +52,6 @@ def check_numbers(
                 reads = [read for read in accesses.by_site[str(atom.data[0])] if read.runs]
                 if not reads or not all(follows(schedule, region, objects, move.space, start, read) for read in reads):
                     raise ScheduleError(f"an index of {where} keeps its old numbers")
-                if not all(begins_row(schedule, region, objects, accesses, read) for read in reads):
-                    raise ScheduleError(f"the data of {where} do not begin with a row")
                 if not in_whole_pieces(schedule, region, accesses, access, move):
                     raise ScheduleError(f"the pieces of {where} are torn")
 
@@ -105,10 +110,6 @@ def follows(
     )
 
 
-def copies_of_bounds(region: RegionSchedule) -> list[Copy]:
-    return [copy for copy in region.copies if copy.mode == "bounds"]
-
-
 def row_end(
     schedule: Schedule,
     region: RegionSchedule,
@@ -138,11 +139,25 @@ def row_end(
 
 
 def begins_row(
-    schedule: Schedule, region: RegionSchedule, objects: Sequence[Object], accesses: Accesses, index: Access
-) -> bool:
-    """Whether an index, if it is one of the bounds in a copy, is where a row starts."""
-    mine = [copy for copy in copies_of_bounds(region) if objects[copy.object] is index.object]
-    return all(row_end(schedule, region, objects, accesses, copy, index) is False for copy in mine)
+    schedule: Schedule,
+    region: RegionSchedule,
+    objects: Sequence[Object],
+    accesses: Accesses,
+    access: Access,
+    records: Move | Copy,
+    index: Expr,
+) -> bool | None:
+    """Whether an access is made from where a row starts, and stays in the row. None where `index` is none of bounds."""
+    reads = [read for read in accesses.by_site[str(index.data[0])] if read.runs]
+    copies = [bounds_read_by(region, objects, read) for read in reads]
+    if not any(copies):
+        return None
+    return all(
+        copy is not None
+        and row_end(schedule, region, objects, accesses, copy, read) is False
+        and in_its_row(schedule, objects, accesses, access, records, index, copy)
+        for copy, read in zip(copies, reads, strict=True)
+    )
 
 
 def _check_views(

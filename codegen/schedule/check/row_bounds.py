@@ -12,7 +12,8 @@ from tracecut.tracer.legality.accesses import Access, Accesses
 from tracecut.tracer.legality.evaluation.memory import Object
 from tracecut.tracer.legality.evaluation.trip_numbers import counts_of
 
-from .numbering import copies_of_bounds, row_end
+from .in_rows import bounds_of, copies_of_bounds
+from .numbering import row_end
 
 
 def check_row_bounds(schedule: Schedule, objects: Sequence[Object], accesses: Accesses) -> None:
@@ -23,16 +24,14 @@ def check_row_bounds(schedule: Schedule, objects: Sequence[Object], accesses: Ac
     for region in schedule.regions:
         for copy in copies_of_bounds(region):
             name = f"the bounds that region {region.region} reads"
-            (item,) = copy.renumber
+            if len(copy.renumber) != 1 or max(copy.space, copy.renumber[0].space) >= len(schedule.spaces):
+                raise ScheduleError(f"region {region.region} has bounds of unknown rows")
+            item = copy.renumber[0]
             rows, cut = schedule.spaces[copy.space], schedule.spaces[item.space]
             first = copy.first - copy.shift
             if (first, first + copy.count - 1) != (rows.low, rows.high):
                 raise ScheduleError(f"{name} are not those of all rows")
-            low = objects[copy.object].base + copy.origin + copy.stride * copy.first
-            data = accesses.memory.read(low, copy.stride * copy.count)
-            if data is None:
-                raise ScheduleError(f"{name} are not known")
-            bounds = np.frombuffer(data, f"i{copy.stride}").astype(np.int64)
+            bounds = bounds_of(objects, accesses, copy)
             if (bounds[0], bounds[-1]) != (cut.low + item.shift, cut.high + item.shift) or np.any(np.diff(bounds) < 0):
                 raise ScheduleError(f"{name} do not cut all of their data")
             lengths = np.diff(bounds)[rows.order]
@@ -66,7 +65,7 @@ def runs_over_a_row(
     first, last = (
         np.broadcast_to(accesses.evaluation.at(node, info.parent).data, counts.size) for node in (begin, end)
     )
-    return ends == [False, True] and bool(np.all((counts == 0) | (counts == last - first)))
+    return ends == [False, True] and bool(np.all((counts <= last - first) | (counts == 0)))
 
 
 def _place(accesses: Accesses, node: Expr) -> int:

@@ -11,10 +11,9 @@ from tracecut.codegen.schedule import schedule as sc
 from tracecut.codegen.schedule.graph.scope_graph import ScopeGraph
 from tracecut.codegen.schedule.guards.relevance import unrelated_numbers
 from tracecut.codegen.schedule.plan.lookups import alignment_of
-from tracecut.codegen.schedule.plan.piece_lengths import first_of
 from tracecut.codegen.schedule.plan.range_function import NEW, OLD, Group
-from tracecut.codegen.schedule.plan.row_bounds import BOUNDS, order_of_rows
-from tracecut.codegen.schedule.plan.scope_plan import RegionUse, ScopePlan, Segments, Space
+from tracecut.codegen.schedule.plan.row_bounds import order_of_rows
+from tracecut.codegen.schedule.plan.scope_plan import ScopePlan, Space
 from tracecut.codegen.schedule.plan.whole_pieces import order_of_pieces
 from tracecut.codegen.schedule.reduce_modes import FAST
 from tracecut.ir.ordering import Ordering
@@ -23,6 +22,7 @@ from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.legality.access_patterns import DIRECT
 from tracecut.tracer.legality.evaluation.memory import Object
 
+from .copies import copy_for, range_in, renumberings, starts_of
 from .cut_into_blocks import Share, Span, share_out, whole
 
 VIEWLESS = (OLD, "")
@@ -240,26 +240,11 @@ def _follow(tied: Space, orders: dict[Space, Ints], region: int, jobs: Ints) -> 
     return True
 
 
-def _range(plan: ScopePlan, place: int, space: Space, shift: int) -> tuple[int, int]:
-    """The records [low, high) of an array that are in the order of a space: of data in rows, all that are cut."""
-    return plan.arrays[place].touched if space.bounds is None else (space.low + shift, space.high + shift)
-
-
 def _move(plan: ScopePlan, place: int, places: Mapping[Object, int], space: int, shift: int) -> sc.Move:
     array = plan.arrays[place]
-    low, high = _range(plan, place, plan.spaces[space], shift)
+    low, high = range_in(plan, place, plan.spaces[space], shift)
     known = (places[array.object], array.origin, array.stride, low, high - low)
-    return sc.Move(*known, space, shift, _renumberings(plan.spaces, place))
-
-
-def _renumberings(spaces: Sequence[Space], place: int) -> tuple[sc.Renumbering, ...]:
-    """The index fields of an array that get new values."""
-    return tuple(
-        sc.Renumbering(found.offsets, found.width, number, item.fields[found])
-        for number, item in enumerate(spaces)
-        for found in item.fields
-        if found.array == place
-    )
+    return sc.Move(*known, space, shift, renumberings(plan.spaces, place))
 
 
 def _region(
@@ -278,12 +263,12 @@ def _region(
         if use.mode in ("moved", "old"):
             continue
         copy_of[place] = len(copies)
-        copy = _copy(plan, use, jobs.size, spaces, places)
+        copy = copy_for(plan, use, jobs.size, spaces, places)
         if use.segments is not None and use.mode in ("segment", "offsets"):
             mine = np.ascontiguousarray(use.segments.lengths, np.int32)
             cut = next((place for place, other in enumerate(lengths) if np.array_equal(other, mine)), len(lengths))
             lengths += [mine] if cut == len(lengths) else []
-            copy = replace(copy, starts=_starts(plan, use.segments, places), cut=cut)
+            copy = replace(copy, starts=starts_of(plan, use.segments, places), cut=cut)
         copies.append(copy)
     bases: dict[int, int] = {}
     rows = plan.accesses.memory.rows
@@ -338,67 +323,3 @@ def _use(plan: ScopePlan, region: int, key: str) -> int | None:
 def _home(plan: ScopePlan, region: int, key: str) -> int | None:
     place = _use(plan, region, key)
     return None if place is None else plan.uses[region][place].array
-
-
-def _copy(plan: ScopePlan, use: RegionUse, jobs: int, spaces: list[Space], places: Mapping[Object, int]) -> sc.Copy:
-    array = plan.arrays[use.array]
-    pattern = use.patterns[0]
-    first, last = array.touched
-    space, shift, reverse, ends = -1, 0, False, False
-    pieces: tuple[sc.PieceField, ...] = ()
-    if use.mode == "direct":
-        record = array.record(pattern)
-        reverse = pattern.step < 0
-        first = record - (jobs - 1) if reverse else record
-        last = first + jobs
-    elif use.mode == "segment":
-        first = last = first_of(array, use.patterns)
-    elif use.mode == "offsets" and use.segments is not None:
-        ends = use.segments.start.array != use.array
-        both = use.segments.end is not None and use.segments.end.array == use.segments.start.array
-        first = use.segments.end_record if ends else use.segments.start_record
-        pieces = _piece_fields(use.segments, use.array, array.stride, both and use.segments.end_record == first)
-        ends = ends and not pieces
-        last = first + jobs + (1 if both and not pieces else 0)
-    elif use.mode in ("spaced", BOUNDS):
-        space = next(number for number, item in enumerate(spaces) if use.array in item.copies)
-        shift = spaces[space].copies[use.array]
-        first, last = _range(plan, use.array, spaces[space], shift)
-    if use.mode == BOUNDS:
-        first, last = next(item.bounds for item in spaces if item.bounds and item.bounds.array == use.array).records
-        last += 1  # where the last row ends
-    renumber = () if use.mode == "offsets" else _renumberings(spaces, use.array)
-    return sc.Copy(
-        use.mode,
-        places[array.object],
-        array.origin,
-        array.stride,
-        first,
-        last - first,
-        reverse,
-        space,
-        shift,
-        ends,
-        renumber,
-        pieces,
-    )
-
-
-def _piece_fields(segments: Segments, place: int, stride: int, together: bool) -> tuple[sc.PieceField, ...]:
-    """The fields of an array of starts and ends; none where it holds nothing else, record after record.
-
-    `together`: starts and ends are fields of the same records.
-    """
-    alone = segments.end is not None and stride == segments.start.width and not together
-    found = [] if alone else [(segments.start, False), (segments.end, True)]
-    return tuple(
-        sc.PieceField(field.offsets[0], field.width, ends)
-        for field, ends in found
-        if field is not None and field.array == place
-    )
-
-
-def _starts(plan: ScopePlan, segments: Segments, places: Mapping[Object, int]) -> sc.Starts:
-    array = plan.arrays[segments.start.array]
-    low = array.origin + segments.start.offsets[0]
-    return places[array.object], low, array.stride, segments.start_record, segments.start.width

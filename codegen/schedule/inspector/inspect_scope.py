@@ -27,7 +27,6 @@ from tracecut.tracer.legality.evaluation.memory import Memory
 from tracecut.tracer.legality.judge import Verdict, judge
 from tracecut.tracer.legality.row_checks import check_rows, check_written_rows
 
-
 IN_ORDER = ("moved", "spaced", BOUNDS)  # modes of what is in the order of a space
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from tracecut.codegen.schedule.offset_union_find import Shifts
 from tracecut.tracer.legality.access_patterns import DIRECT, INDIRECT, SEGMENT
 
 from .access_modes import holds_anywhere, holds_in_pieces
 from .final_uses import FOLLOWING
-from .offset_union_find import Shifts
 from .own_indices import renumbers_in_place
-from .row_bounds import BOUNDS, relate_bounds
+from .row_bounds import BOUNDS, record_of, relate_bounds
 from .scope_facts import Facts
 from .scope_plan import Field, RegionUse, Space
 from .whole_pieces import is_followed
@@ -33,7 +33,7 @@ def relate_copies(facts: Facts, uses: Mapping[int, list[RegionUse]], links: Shif
                 own = use.mode == "tied" and pattern.kind == DIRECT
                 picks = ("jobs", region) if own else ("field", name)
                 good = own or (pattern.kind in (INDIRECT, SEGMENT) and name is not None and pattern.step > 0)
-                if not good or not links.relate(("copy", use.array), picks, array.record(pattern)):
+                if not good or not links.relate(("copy", use.array), picks, record_of(facts, array, pattern)):
                     fields = {known for item in use.patterns if (known := facts.field_of(item)) is not None}
                     cut = fields & facts.bounds.keys()
                     facts.torn.update(cut)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 
+from tracecut.codegen.schedule.offset_union_find import Shifts
 from tracecut.ir.loops.nest import Fill
 from tracecut.tracer.legality.access_patterns import (
     DIRECT,
@@ -29,9 +30,8 @@ from .blocks import block_ends, other_end
 from .final_uses import FOLLOWING, final_uses
 from .frozen_fields import freeze_narrow, freeze_what_is_read_otherwise, relate_copies
 from .lookups import Lookups, may_look_up, odd_ones, stays_inside
-from .offset_union_find import Shifts
 from .order_free_loops import Companion, examine
-from .row_bounds import BOUNDS, find_bounds, rows_of, tear_unlike
+from .row_bounds import BOUNDS, find_bounds, record_of, rows_of, tear_unlike
 from .scope_facts import Facts, find_facts
 from .scope_plan import RegionUse, ScopePlan, Space
 from .whole_pieces import is_followed, pieces_of
@@ -235,7 +235,7 @@ class _Planner:
                 found = self.facts.field_of(pattern)
                 if found is None or pattern.step < 0:
                     self._keep(place, f"the index at {told} cannot be renumbered")
-                elif not links.relate(("array", place), ("field", found), array.record(pattern)):
+                elif not links.relate(("array", place), ("field", found), record_of(self.facts, array, pattern)):
                     self._keep(place, f"the index at {told} reaches it at two distances")
             elif pattern.kind == DIRECT and region is not None and self.facts.is_own(pattern, region):
                 if region not in self.facts.movable:

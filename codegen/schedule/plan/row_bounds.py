@@ -9,16 +9,18 @@ one copy of the bounds in that order has all starts and ends, for whatever picks
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
+from tracecut.codegen.schedule.offset_union_find import Shifts
 from tracecut.ir.loops.expressions import Expr
 from tracecut.support.arrays import Ints
 from tracecut.tracer.legality.access_patterns import DIRECT, INDIRECT, SEGMENT, Array, Pattern
+from tracecut.tracer.legality.evaluation.trip_numbers import counts_of
 from tracecut.tracer.loops.linear_forms import linear_form
 
 from .access_modes import end_of, holds_in_pieces, holds_up_to, stands_alone
-from .offset_union_find import Shifts
 from .scope_facts import Facts
 from .scope_plan import Bounds, Field, RegionUse, Space
 
@@ -52,9 +54,9 @@ def _inside(facts: Facts, array: Array) -> list[Pattern]:
 def _picked(facts: Facts, field: Field) -> Iterator[tuple[int, Pattern]]:
     """What regions reach by a number of the field, each with its array."""
     for pattern, place in facts.home.items():
-        if facts.region_of(pattern) is not None and pattern.major is not None:
-            if pattern.major.kind == "load" and facts.fields.get(str(pattern.major.data[0])) is field:
-                yield place, pattern
+        by = pattern.major if facts.region_of(pattern) is not None else None
+        if by is not None and by.kind == "load" and facts.fields.get(str(by.data[0])) is field:
+            yield place, pattern
 
 
 def _bounds(facts: Facts, field: Field) -> Bounds | None:
@@ -65,6 +67,8 @@ def _bounds(facts: Facts, field: Field) -> Bounds | None:
         return None
     if not all(_reads_bound(facts, field, pattern) for pattern in inside.values()):
         return None
+    if any(_unknown_places(facts, region) for region in {facts.region_of(pattern) for pattern in inside.values()}):
+        return None
     known = [_records(array, pattern) for pattern in inside.values()]
     first, last = min(low for low, _ in known), max(high for _, high in known)
     if not _covers(known, first, last):
@@ -72,17 +76,19 @@ def _bounds(facts: Facts, field: Field) -> Bounds | None:
     values = _values(facts, array, first, last)
     if values is None or values.size < 2 or values[0] < 0 or np.any(np.diff(values) < 0):
         return None
-    ends: dict[str, None] = {}
+    ends: set[str] = set()
+    skipped: dict[int, int] = {}
     for loop in {loop for region in facts.regions for loop in facts.nest.inside(region) - {region}}:
         told = [node for node in _told(facts, loop) if str(node.data[0]) in inside]
         if told:
             end = _end(facts, loop, inside, int(values[-1]))
             if end is None:
                 return None
-            ends[end] = None
+            ends.add(end[0])
+            skipped[loop] = end[1]
     if not ends or not inside.keys() - ends:
         return None
-    return Bounds(field.array, field, first, values, frozenset(ends))
+    return Bounds(field.array, field, first, values, frozenset(ends), skipped)
 
 
 def _reads_bound(facts: Facts, field: Field, pattern: Pattern) -> bool:
@@ -98,14 +104,21 @@ def _reads_bound(facts: Facts, field: Field, pattern: Pattern) -> bool:
     return pattern.kind == INDIRECT and by is not None and by is not field
 
 
+def _unknown_places(facts: Facts, region: int | None) -> bool:
+    """Whether a region touches memory at a place that may follow from anything: from an old bound, too."""
+    return any(site.address.has("opaque", "any") for site in facts.nest.sites_in(region or 0))
+
+
 def _told(facts: Facts, loop: int) -> list[Expr]:
     """Numbers that a loop loads to know how often to run."""
     trip = facts.nest.loops[loop].trip
     return trip.numbers() if trip is not None else []
 
 
-def _end(facts: Facts, loop: int, inside: Mapping[str, Pattern], most: int) -> str | None:
-    """The load of the end of the row that a loop runs over from its start on, None where it runs in another way.
+def _end(facts: Facts, loop: int, inside: Mapping[str, Pattern], most: int) -> tuple[str, int] | None:
+    """The load of the end of the row that a loop runs over, and how many data it skips from the start on.
+
+    None where it runs in another way.
 
     `most`: the largest bound.
     """
@@ -121,11 +134,37 @@ def _end(facts: Facts, loop: int, inside: Mapping[str, Pattern], most: int) -> s
         one, other = inside[str(start.data[0])], inside[str(last.data[0])]
         if one.major is not other.major or array.record(other) != array.record(one) + 1:
             return None
-        if holds_up_to(facts.accesses, begin, {start}, most) and holds_up_to(
-            facts.accesses, bound, {start, last} & bound.atoms(), most
-        ):
-            return str(last.data[0])
+        if not holds_up_to(facts.accesses, begin, {start}, most):
+            return None
+        # How far both are apart stays as it is.
+        apart = replace(
+            bound, fits=tuple(fit for fit in bound.fits if fit[0].terms.get(start) != -fit[0].terms.get(last, 0))
+        )
+        if not holds_up_to(facts.accesses, apart, {start, last} & bound.atoms(), most):
+            return None
+        skipped = _skipped(facts, loop, start, last)
+        exact = bound.const == 0 and bound.terms == {last: 1}
+        return None if skipped is None or (skipped and not exact) else (str(last.data[0]), skipped)
     return None
+
+
+def _skipped(facts: Facts, loop: int, start: Expr, last: Expr) -> int | None:
+    """How many data of its row a loop runs less than there are, None where they are not as many each time."""
+    evaluation, parent = facts.accesses.evaluation, facts.nest.loops[loop].parent
+    counts = counts_of(evaluation, loop)
+    if counts is None or parent is None:
+        return None
+    first, end = (np.broadcast_to(evaluation.at(node, parent).data, counts.size) for node in (start, last))
+    less = (end - first - counts)[counts > 0]
+    return 0 if not less.size else int(less[0]) if less[0] >= 0 and np.all(less == less[0]) else None
+
+
+def record_of(facts: Facts, array: Array, pattern: Pattern) -> int:
+    """The record that an access picks by an index of 0; in rows, the one at which the row begins."""
+    bounds = facts.bounds.get(field) if (field := facts.field_of(pattern)) is not None else None
+    if bounds is None or pattern.kind != SEGMENT or pattern.inner is None:
+        return array.record(pattern)
+    return array.record(pattern) - bounds.skipped[int(pattern.inner.data[0])]
 
 
 def _begins(facts: Facts, bounds: Bounds, pattern: Pattern) -> bool:
@@ -135,11 +174,11 @@ def _begins(facts: Facts, bounds: Bounds, pattern: Pattern) -> bool:
     if start in bounds.ends or pattern.step <= 0:
         return False
     if pattern.kind == INDIRECT:
-        return True
+        return bool(np.all(np.diff(bounds.values) > 0))  # from an empty row on it would reach the next one
     assert pattern.inner is not None
-    over = {str(node.data[0]) for node in _told(facts, int(pattern.inner.data[0]))}
-    most = int(bounds.values[-1])
-    return start in over and bool(over & bounds.ends) and holds_in_pieces(facts.accesses, pattern, most)
+    loop, most = int(pattern.inner.data[0]), int(bounds.values[-1])
+    over = {str(node.data[0]) for node in _told(facts, loop)}
+    return start in over and loop in bounds.skipped and holds_in_pieces(facts.accesses, pattern, most)
 
 
 def _records(array: Array, pattern: Pattern) -> tuple[int, int]:
@@ -191,7 +230,9 @@ def rows_of(
     for place, of in members.items():
         array = facts.arrays[place]
         fits = array.capacity[0] <= low + of and high + of <= array.capacity[1]
-        inside = low + of <= array.touched[0] and array.touched[1] <= high + of
+        others = [pattern for pattern in array.patterns if facts.field_of(pattern) is not bounds.field]
+        known = [_records(array, pattern) for pattern in others]
+        inside = all(low + of <= first and last <= high + of for first, last in known)
         good = good and fits and inside and stands_alone(facts, array, low + of, high - low)
     if not good:
         facts.torn.update(item.field for item in cut)
@@ -206,7 +247,9 @@ def tear_unlike(facts: Facts, spaces: Collection[Space]) -> None:
         good = len(cut) == len(rows) == 1 and rows[0].bounds is None and rows[0].pieces is None
         if good:
             shift = rows[0].copies[bounds.array]
+            reached = {place for place, _ in _picked(facts, field)}
             good = (rows[0].low + shift, rows[0].high + shift) == bounds.records
+            good = good and reached <= {*cut[0].arrays, *cut[0].copies}  # nothing is reached by the old bounds
         if not good:
             facts.torn.add(field)
 

@@ -14,6 +14,7 @@ from tracecut.tracer.legality.access_patterns import (
     DIRECT,
     INDIRECT,
     LOOKUP,
+    SCALAR,
     SEGMENT,
     Array,
     Pattern,
@@ -217,9 +218,9 @@ def _reads_in_part(found: Field, array: Array, pattern: Pattern, names: list[str
     if site.key in names or pattern.kind == LOOKUP:  # which reads the program's own indices
         return False
     first = (pattern.first - array.origin) % array.stride
-    offsets = {first + offset for offset in pattern.offsets}
+    offsets = {first + offset for offset in pattern.offsets} if pattern.kind != SCALAR else {first}
     whole = site.type == f"i{8 * found.width}" and offsets <= set(found.offsets)
-    if pattern.kind not in (DIRECT, INDIRECT, SEGMENT) or not offsets:
+    if pattern.kind not in (DIRECT, INDIRECT, SEGMENT, SCALAR) or not offsets:
         return True
     return not whole and _overlap(offsets, pattern.access.width, set(found.offsets), found.width)
 

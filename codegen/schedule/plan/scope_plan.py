@@ -45,6 +45,7 @@ class Bounds:
         first: the record with the bound at which the first row begins.
         values: int64 (rows + 1), ascending, the numbers as the program has them.
         ends: loads that are asked for nothing but where a row ends.
+        skipped: loop over a row → how many data it leaves out before it begins.
     """
 
     array: int
@@ -52,6 +53,7 @@ class Bounds:
     first: int
     values: npt.NDArray[np.int64]
     ends: frozenset[str]
+    skipped: Mapping[int, int]
 
     @property
     def records(self) -> tuple[int, int]:

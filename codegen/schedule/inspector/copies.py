@@ -1,0 +1,93 @@
+"""The copies of a region: what each of them has, in which order, and with which new numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tracecut.codegen.schedule import schedule as sc
+from tracecut.codegen.schedule.plan.piece_lengths import first_of
+from tracecut.codegen.schedule.plan.row_bounds import BOUNDS
+from tracecut.codegen.schedule.plan.scope_plan import RegionUse, ScopePlan, Segments, Space
+from tracecut.tracer.legality.evaluation.memory import Object
+
+
+def range_in(plan: ScopePlan, place: int, space: Space, shift: int) -> tuple[int, int]:
+    """The records [low, high) of an array that are in the order of a space: of data in rows, all that are cut."""
+    return plan.arrays[place].touched if space.bounds is None else (space.low + shift, space.high + shift)
+
+
+def renumberings(spaces: Sequence[Space], place: int) -> tuple[sc.Renumbering, ...]:
+    """The index fields of an array that get new values."""
+    return tuple(
+        sc.Renumbering(found.offsets, found.width, number, item.fields[found])
+        for number, item in enumerate(spaces)
+        for found in item.fields
+        if found.array == place
+    )
+
+
+def copy_for(plan: ScopePlan, use: RegionUse, jobs: int, spaces: list[Space], places: Mapping[Object, int]) -> sc.Copy:
+    """The copy by which a region of so many jobs uses an array. `places`: number of each object."""
+    array = plan.arrays[use.array]
+    pattern = use.patterns[0]
+    first, last = array.touched
+    space, shift, reverse, ends = -1, 0, False, False
+    pieces: tuple[sc.PieceField, ...] = ()
+    if use.mode == "direct":
+        record = array.record(pattern)
+        reverse = pattern.step < 0
+        first = record - (jobs - 1) if reverse else record
+        last = first + jobs
+    elif use.mode == "segment":
+        first = last = first_of(array, use.patterns)
+    elif use.mode == "offsets" and use.segments is not None:
+        ends = use.segments.start.array != use.array
+        both = use.segments.end is not None and use.segments.end.array == use.segments.start.array
+        first = use.segments.end_record if ends else use.segments.start_record
+        pieces = _piece_fields(use.segments, use.array, array.stride, both and use.segments.end_record == first)
+        ends = ends and not pieces
+        last = first + jobs + (1 if both and not pieces else 0)
+    elif use.mode in ("spaced", BOUNDS):
+        space = next(number for number, item in enumerate(spaces) if use.array in item.copies)
+        shift = spaces[space].copies[use.array]
+        first, last = range_in(plan, use.array, spaces[space], shift)
+    if use.mode == BOUNDS:
+        first, last = next(item.bounds for item in spaces if item.bounds and item.bounds.array == use.array).records
+        last += 1  # where the last row ends
+    indices = use.mode != "offsets" and any(item.access.site.key in plan.fields for item in use.patterns)
+    renumber = renumberings(spaces, use.array) if indices else ()  # as data alone, they are read as they were
+    return sc.Copy(
+        use.mode,
+        places[array.object],
+        array.origin,
+        array.stride,
+        first,
+        last - first,
+        reverse,
+        space,
+        shift,
+        ends,
+        renumber,
+        pieces,
+    )
+
+
+def _piece_fields(segments: Segments, place: int, stride: int, together: bool) -> tuple[sc.PieceField, ...]:
+    """The fields of an array of starts and ends; none where it holds nothing else, record after record.
+
+    `together`: starts and ends are fields of the same records.
+    """
+    alone = segments.end is not None and stride == segments.start.width and not together
+    found = [] if alone else [(segments.start, False), (segments.end, True)]
+    return tuple(
+        sc.PieceField(field.offsets[0], field.width, ends)
+        for field, ends in found
+        if field is not None and field.array == place
+    )
+
+
+def starts_of(plan: ScopePlan, segments: Segments, places: Mapping[Object, int]) -> sc.Starts:
+    """Where the program has the starts of pieces."""
+    array = plan.arrays[segments.start.array]
+    low = array.origin + segments.start.offsets[0]
+    return places[array.object], low, array.stride, segments.start_record, segments.start.width
