@@ -42,6 +42,8 @@ STEPS = {  # five seconds or so where the data are numbered at random
     "cg_restarts.c": 10,
     "cg_routines.c": 100,
     "cloth.cpp": 70,
+    "coefficients.c": 30,
+    "ends_alike.cpp": 2,
     "features_mean.cpp": 50,
     "features_pointed.c": 40,
     "fem_assembly.c": 7,

@@ -64,7 +64,10 @@ def _renumber(schedule: Schedule, move: Move, data: Bytes, *, back: bool) -> Non
 
 
 def copied(schedule: Schedule, region: RegionSchedule, copy: Copy, data: Sequence[Bytes]) -> Bytes:
-    """The bytes of a copy, its indices as they were. `data`: bytes of each object of the guard. O(bytes)."""
+    """The bytes of a copy, its indices as they were, bounds of rows as they are there. O(bytes).
+
+    `data`: bytes of each object of the guard.
+    """
     source = data[copy.object]
     low = copy.origin + copy.stride * copy.first
     if copy.mode == "offsets" and not copy.pieces:
@@ -77,6 +80,11 @@ def copied(schedule: Schedule, region: RegionSchedule, copy: Copy, data: Sequenc
         pieces = records_at(source, low, copy.stride, capacity)
         return np.ascontiguousarray(pieces[piece_records(region, copy, data)]).view(np.uint8).reshape(-1)
     records = records_at(source, low, copy.stride, copy.count)
+    if copy.mode == "bounds":
+        bounds = field_at(np.ascontiguousarray(records).view(np.uint8), copy.stride, 0, copy.stride).astype(np.int64)
+        rows = local_order(schedule, copy.space, copy.first, copy.count - 1, copy.shift)
+        made = np.concatenate([[0], np.cumsum(np.diff(bounds)[rows])]) + bounds[0]
+        return made.astype(SIGNED[copy.stride]).view(np.uint8)
     if copy.mode == "plain":
         return np.ascontiguousarray(records).view(np.uint8).reshape(-1)
     if copy.mode in ("direct", "offsets"):
@@ -113,7 +121,7 @@ def _starts_at(copy: Copy) -> tuple[int, int, int, int]:
 def index_fields(schedule: Schedule, number: int, copy: Copy, data: Bytes) -> list[IndexField]:
     """The indices in a copy that a schedule gives new numbers. `data`: from `copied`. O(records)."""
     found = []
-    for item in copy.renumber:
+    for item in copy.renumber if copy.mode != "bounds" else ():  # which are new ones already
         space = schedule.spaces[item.space]
         ranks = np.empty(space.order.size + 1, np.int32)
         ranks[space.order] = np.arange(space.order.size, dtype=np.int32)

@@ -27,6 +27,8 @@ EXITS = {  # how many parts run seldom; where that is said by the last word: fur
     "cg_restarts": (0, []),
     "cg_routines": (0, ["899", "7", "3"]),  # shorter vectors, down to those that no unrolled loop runs for
     "cloth": (0, []),
+    "coefficients": (0, []),
+    "ends_alike": (0, []),
     "features_mean": (0, []),
     "features_pointed": (0, ["1", "8"]),
     "fem_assembly": (0, []),
@@ -114,7 +116,7 @@ STAYS = {
 
 # Programs that compute with indices, or with other whole numbers that may be some: those are read with old numbers.
 COMPUTES = frozenset(
-    "cell_list fem_assembly links_pairs nodes_first nodes_near observers "
+    "cell_list ends_alike fem_assembly links_pairs nodes_first nodes_near observers "
     "rows_allocated rows_counted rows_growing".split()
 )
 
