@@ -100,8 +100,8 @@ def inspect_again(host: Host, file: ScopeFile, numbers: Mapping[str, int | float
     from tracecut.codegen.schedule.graph.scope_graph import scope_graph
     from tracecut.codegen.schedule.guards.make_guard import make_guard
     from tracecut.codegen.schedule.inspector.build_schedule import build_schedule, views_of
+    from tracecut.codegen.schedule.inspector.copies import renumbered
     from tracecut.codegen.schedule.inspector.inspect_scope import inspect_scope
-    from tracecut.codegen.schedule.plan.index_values import renumbered
     from tracecut.tracer.legality.row_checks import used_parts
 
     region = int(file.options["region"])

@@ -21,8 +21,8 @@ from tracecut.codegen.runtime.schedule_file import ScopeFile
 from tracecut.codegen.schedule.graph.scope_graph import ScopeGraph, graph_size, scope_graph
 from tracecut.codegen.schedule.guards.make_guard import make_guard
 from tracecut.codegen.schedule.inspector.build_schedule import views_of
+from tracecut.codegen.schedule.inspector.copies import renumbered
 from tracecut.codegen.schedule.inspector.inspect_scope import Inspection, TooLargeError
-from tracecut.codegen.schedule.plan.index_values import renumbered
 from tracecut.ir.llvm.module_json import function_out, module_in
 from tracecut.ir.machine.machine import Machine
 from tracecut.support import dataclass_json, memory_amounts, memory_budget

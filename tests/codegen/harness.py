@@ -23,8 +23,8 @@ from tracecut.codegen.schedule.check.checker import check_schedule
 from tracecut.codegen.schedule.graph.scope_graph import ScopeGraph, scope_graph
 from tracecut.codegen.schedule.guards.make_guard import make_guard
 from tracecut.codegen.schedule.inspector.build_schedule import build_schedule, views_of
+from tracecut.codegen.schedule.inspector.copies import renumbered
 from tracecut.codegen.schedule.inspector.inspect_scope import Inspection
-from tracecut.codegen.schedule.plan.index_values import renumbered
 from tracecut.codegen.schedule.plan.range_function import Group, Outlined
 from tracecut.codegen.schedule.reduce_modes import FAST
 from tracecut.codegen.schedule.schedule import Guard, Schedule

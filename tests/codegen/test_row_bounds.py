@@ -117,7 +117,7 @@ def test_the_checker_finds_wrong_bounds(loop: Callable[[str], Inspected]) -> Non
     refused(item, with_copy(item, made, renumber=()), "bounds of unknown rows")
     refused(item, with_copy(item, made, renumber=(replace(field, shift=field.shift + 1),)), "do not cut all")
     refused(item, with_copy(item, made, renumber=(replace(field, space=copy.space),)), "do not cut all")
-    refused(item, with_copy(item, made, mode="spaced"), "keeps its old numbers|read from new numbers")
+    refused(item, with_copy(item, made, mode="spaced"), "keeps its old numbers|read from new numbers|not closed")
 
 
 def test_the_checker_finds_what_leaves_its_row(

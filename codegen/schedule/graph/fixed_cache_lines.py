@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from tracecut.codegen.schedule.graph.guessed_values import guess_addresses
-from tracecut.codegen.schedule.offset_union_find import Shifts
+from tracecut.codegen.schedule.plan.offset_union_find import Shifts
 from tracecut.codegen.schedule.plan.scope_plan import RegionUse, ScopePlan
 from tracecut.ir.loops.expressions import Expr
 from tracecut.support.arrays import Longs

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from tracecut.codegen.schedule.offset_union_find import Shifts
 from tracecut.tracer.legality.access_patterns import DIRECT, INDIRECT, SEGMENT
 
 from .access_modes import holds_anywhere, holds_in_pieces
 from .final_uses import FOLLOWING
+from .offset_union_find import Shifts
 from .own_indices import renumbers_in_place
 from .row_bounds import BOUNDS, record_of, relate_bounds
 from .scope_facts import Facts

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 
-from tracecut.codegen.schedule.offset_union_find import Shifts
 from tracecut.ir.loops.nest import Fill
 from tracecut.tracer.legality.access_patterns import (
     DIRECT,
@@ -30,6 +29,7 @@ from .blocks import block_ends, other_end
 from .final_uses import FOLLOWING, final_uses
 from .frozen_fields import freeze_narrow, freeze_what_is_read_otherwise, relate_copies
 from .lookups import Lookups, may_look_up, odd_ones, stays_inside
+from .offset_union_find import Shifts
 from .order_free_loops import Companion, examine
 from .row_bounds import BOUNDS, find_bounds, record_of, rows_of, tear_unlike
 from .scope_facts import Facts, find_facts

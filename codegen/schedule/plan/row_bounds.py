@@ -13,7 +13,6 @@ from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
-from tracecut.codegen.schedule.offset_union_find import Shifts
 from tracecut.ir.loops.expressions import Expr
 from tracecut.support.arrays import Ints
 from tracecut.tracer.legality.access_patterns import DIRECT, INDIRECT, SEGMENT, Array, Pattern
@@ -21,6 +20,7 @@ from tracecut.tracer.legality.evaluation.trip_numbers import counts_of
 from tracecut.tracer.loops.linear_forms import linear_form
 
 from .access_modes import end_of, holds_in_pieces, holds_up_to, stands_alone
+from .offset_union_find import Shifts
 from .scope_facts import Facts
 from .scope_plan import Bounds, Field, RegionUse, Space
 

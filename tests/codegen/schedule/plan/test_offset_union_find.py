@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tracecut.codegen.schedule.offset_union_find import Shifts
+from tracecut.codegen.schedule.plan.offset_union_find import Shifts
 
 pytestmark = pytest.mark.quick
 
