@@ -14,6 +14,7 @@ import sys
 from collections.abc import Sequence
 
 from tracecut.support.garbage_collection import from_the_start
+from tracecut.support.process.numba_alone import without_linear_algebra
 from tracecut.support.version import __version__
 
 from .words import Parser, leave_at_once
@@ -52,6 +53,7 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     if words[:1] != ["run"]:  # whose program has all of this from the caller
         leave_at_once()
         from_the_start()
+        without_linear_algebra()
         _fill_closed_descriptors()
     _replace_closed_streams()
     try:
