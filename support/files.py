@@ -23,13 +23,17 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import numpy as np
-import numpy.typing as npt
-
 from .errors import ArgumentError, ArtefactError, OutputError
 from .file_kinds import descriptor_of, is_special
 from .memory_amounts import size
 from .npz_archive import CHECK_BYTES, array_pieces, check_around, write_zip
+
+TYPE_CHECKING = False  # as in `typing`; NumPy takes as long to import as all that a command needs to start a job
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    AnyArray = npt.NDArray[Any]
 
 FORMAT_VERSION = 2
 MAX_HEADER = 10_000
@@ -59,8 +63,6 @@ NPY_HEADER = re.compile(
     rb"\x93NUMPY\x01\x00..\{'descr': '([^'\\]*)', 'fortran_order': (True|False), 'shape': \(([0-9, ]*)\), \} *\n",
     re.DOTALL,
 )
-
-AnyArray = npt.NDArray[Any]
 
 
 def write_atomic(path: str | os.PathLike[str], write: Callable[[BinaryIO], None], *, sync: bool = True) -> Path:
@@ -161,6 +163,8 @@ def read_arrays(
     in it stands for any text. `also` gives some of them a second dtype that they may have instead.
     Raises ArtefactError on anything unexpected; memory is bounded by the bytes in the file and by `limit`.
     """
+    import numpy as np
+
     source = Path(path)
     expected = {name.rstrip("?"): np.dtype(dtype) for name, dtype in members.items()}
     other = {name: np.dtype(dtype) for name, dtype in (also or members).items()}
@@ -280,6 +284,8 @@ def _read_meta(
 def _read_member(
     source: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo, dtype: np.dtype[Any], other: np.dtype[Any] | None
 ) -> AnyArray:
+    import numpy as np
+
     with archive.open(info) as raw:
         stream = io.BufferedReader(raw)  # type: ignore[type-var]
         header = NPY_HEADER.fullmatch(_read_header(stream))

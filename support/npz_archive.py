@@ -15,8 +15,9 @@ import zlib
 from collections.abc import Iterable, Mapping
 from typing import Any, BinaryIO
 
-import numpy as np
-import numpy.typing as npt
+TYPE_CHECKING = False  # as in `typing`; files without arrays are written without NumPy
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 CHECK_BYTES = 8
 MOST_AROUND = 1 << 24  # largest number of bytes outside members
@@ -69,6 +70,8 @@ def array_pieces(array: npt.NDArray[Any]) -> list[Any]:
 
     Raises ValueError for an array of objects.
     """
+    import numpy as np
+
     values = np.ascontiguousarray(array)
     if values.dtype.hasobject:
         raise ValueError("objects are not written (allow_pickle is off)")

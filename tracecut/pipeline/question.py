@@ -115,11 +115,12 @@ def _sources(settings: Settings, folder: Path) -> Iterator[Any]:
 
 def _linked(settings: Settings) -> Iterator[str]:
     """Files that the program is linked with."""
-    from tracecut.tracer.runtime.link import find_library
-
     yield from settings.flags.objects
-    for name in settings.flags.libraries:
-        yield str(find_library(name, settings.flags))
+    if settings.flags.libraries:
+        from tracecut.tracer.runtime.link import find_library
+
+        for name in settings.flags.libraries:
+            yield str(find_library(name, settings.flags))
 
 
 def _tools() -> Iterator[Any]:
@@ -132,7 +133,15 @@ def _tools() -> Iterator[Any]:
     for room in ROOMS:
         spec = importlib.util.find_spec(f"tracecut.{room}")
         for folder in [] if spec is None else spec.submodule_search_locations or []:
-            for path in sorted(Path(folder).rglob("*.[pc]*")):
-                if path.suffix in (".py", ".c"):
-                    known = path.stat()
-                    yield [str(path), known.st_size, known.st_mtime_ns]
+            yield from sorted(_files(folder))
+
+
+def _files(folder: str) -> Iterator[list[str | int]]:
+    """Path, size and time of each source file in a folder and those in it. There are a thousand: no `Path` is made."""
+    with os.scandir(folder) as found:
+        for entry in found:
+            if entry.name.endswith((".py", ".c")):
+                known = entry.stat()
+                yield [entry.path, known.st_size, known.st_mtime_ns]
+            elif entry.is_dir(follow_symlinks=False):
+                yield from _files(entry.path)

@@ -25,6 +25,7 @@ from tracecut.support.progress import Stages
 
 from . import steps
 from .artefact import Artefact
+from .question import question_of, with_question
 from .stage_names import STAGES
 from .stages.deadline import Deadline
 from .stages.settings import Settings
@@ -129,10 +130,14 @@ def answer(job: Callable[[dict[str, Any], Settings, Path, Path], dict[str, Any]]
 
 
 def optimized(spec: dict[str, Any], settings: Settings, work: Path, staging: Path) -> dict[str, Any]:
-    """The job of `tracecut optimize`."""
+    """The job of `tracecut optimize`. Its question is asked here unless the caller knows it already: this process has
+    loaded what that takes."""
+    question = spec["question"]
+    before = question_of(settings, settings.stdin, work) if question is None else str(question)
     deadline = Deadline(settings.budget, float(spec["began"]))
     artefact = run_stages(settings, Stages(), work, staging, deadline, ahead=True)
-    return {"manifest": artefact.manifest, "listing": artefact.listing}
+    listing = with_question(artefact.listing, before, question_of(settings, settings.stdin, work))
+    return {"manifest": artefact.manifest, "listing": listing}
 
 
 def main() -> None:

@@ -15,7 +15,6 @@ from typing import Any
 
 from tracecut.pipeline.output.result import Optimized
 from tracecut.pipeline.output.staging import publish, staging
-from tracecut.pipeline.question import answer_to, question_of, with_question
 from tracecut.pipeline.stages.settings import Settings, parse_place
 from tracecut.support import errors
 from tracecut.support.dataclass_json import to_json
@@ -49,13 +48,17 @@ def optimize_program(settings: Settings, progress: Progress) -> Optimized:
     named = replace(settings, sources=tuple(map(os.path.abspath, settings.sources)))
     with private_folder("tracecut-work-") as work:
         kept = replace(settings, stdin=kept_input(settings.stdin, work))
-        question = question_of(settings, kept.stdin, work)
-        found = None if settings.fresh else answer_to(question, output)
-        if found is not None:
-            return Optimized(output, found, named)
+        question: str | None = None
+        if not settings.fresh and output.exists():
+            from tracecut.pipeline.question import answer_to, question_of
+
+            question = question_of(settings, kept.stdin, work)
+            found = answer_to(question, output)
+            if found is not None:
+                return Optimized(output, found, named)
         with staging(output) as folder:
-            result = _run_job("tracecut.pipeline.run", kept, progress, work, folder, began=began)
-            publish(folder, output, with_question(result["listing"], question, question_of(settings, kept.stdin, work)))
+            result = _run_job("tracecut.pipeline.run", kept, progress, work, folder, began=began, question=question)
+            publish(folder, output, result["listing"])
     return Optimized(output, result["manifest"], named)
 
 

@@ -60,11 +60,24 @@ def test_version(shell: Any) -> None:
 )
 def test_starts_at_once(words: list[str], shell: Any) -> None:
     """Nothing heavy is imported for what needs none of it."""
+    assert not _imported(shell, *words) & {"numpy", "scipy", "numba", "llvmlite", "rich", "networkx", "pymetis"}
+
+
+def test_optimize_leaves_large_libraries_to_its_worker(shell: Any) -> None:
+    """A process of its own does the work; the one that starts it needs none of them."""
+    shell.source("int main(void) { return wrong; }")
+    found = _imported(shell, "optimize", "program.c", "-o", "out")
+    assert "tracecut.pipeline.supervise" in found
+    assert not found & {"numpy", "scipy", "numba", "llvmlite", "networkx", "pymetis"}
+
+
+def _imported(shell: Any, *words: str) -> set[str]:
+    """The modules that a command imports in its own process."""
     command = [sys.executable, "-P", "-X", "importtime", "-m", "tracecut", *words]
     done = subprocess.run(command, cwd=shell.folder, env=shell.environment, capture_output=True, text=True, check=False)
     modules = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
     assert "tracecut.cli.main" in modules
-    assert not modules & {"numpy", "scipy", "numba", "llvmlite", "rich", "networkx", "pymetis"}
+    return modules
 
 
 # words, what the message says
