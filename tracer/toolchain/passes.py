@@ -255,7 +255,8 @@ def loosened(module: Module) -> Module:
     """Strip, in place, what instrumentation would make untrue: effects inferred for functions and for their calls.
 
     A hook may read and write memory anywhere, so `memory(…)`, `readonly`, `nosync`, `willreturn` and `tail` must
-    go from the program's own functions; facts about library functions and intrinsics stay.
+    go from the program's own functions; facts about library functions and intrinsics stay. So must `noreturn`: a `main`
+    that ends by `exit` never returns, but functions that its loops are cut out into do, with the same attributes.
     """
     own = set(module.functions)
     used = {group for function in module.functions.values() for group in function.attribute_groups}
@@ -299,7 +300,7 @@ def _regroup(text: str, fresh: dict[str, str]) -> str:
 _WORDS = re.compile(
     r'"(?:[^"\\]|\\.)*"|'  # what a string says stays
     r"(?<![%@$.\-\"])\b(?:memory\((?:[^()]|\([^()]*\))*\)|captures\((?:[^()]|\([^()]*\))*\)|readonly|readnone|writeonly|nosync|"
-    r"nofree|norecurse|willreturn|mustprogress|speculatable|nocapture|argmemonly|inaccessiblememonly|"
+    r"nofree|norecurse|noreturn|willreturn|mustprogress|speculatable|nocapture|argmemonly|inaccessiblememonly|"
     r"initializes\((?:[^()]|\([^()]*\))*\)|alwaysinline)(?![\w(])\s?"
 )
 

@@ -312,7 +312,7 @@ def test_effects_that_instrumentation_would_make_untrue_are_stripped() -> None:
             "define i32 @own(ptr readonly captures(none) %p) #0 {\n  %v = load i32, ptr %p\n  ret i32 %v\n}\n"
             "define i32 @main(ptr %p) #0 {\n  %v = tail call i32 @own(ptr readonly %p) #1\n"
             "  %s = call double @sqrt(double 2.0) #1\n  ret i32 %v\n}\n"
-            'attributes #0 = { nounwind memory(argmem: read) norecurse "a"="readonly memory(none)" }\n'
+            'attributes #0 = { nounwind memory(argmem: read) norecurse noreturn "a"="readonly memory(none)" }\n'
             "attributes #1 = { nounwind willreturn memory(none) }\n"
         )
     )
@@ -322,7 +322,7 @@ def test_effects_that_instrumentation_would_make_untrue_are_stripped() -> None:
     own = module.functions["@own"]
     words = " ".join(groups[group] for group in own.attribute_groups)
     assert "nounwind" in words and '"a"="readonly memory(none)"' in words
-    assert "memory(argmem" not in words and "norecurse" not in words
+    assert "memory(argmem" not in words and "norecurse" not in words and "noreturn" not in words
     assert "readonly" not in own.header and "captures" not in own.header
     calls = {found.word: found for _, found in module.functions["@main"].instructions() if found.op == "call"}
     assert "tail" not in calls["@own"].text and "readonly" not in calls["@own"].text
