@@ -207,11 +207,15 @@ def apart(pool: Pool, start: Expr, bound: Expr) -> tuple[Expr, Expr] | None:
     `end = begin + node[i].count` with `begin = links + node[i].first`: how far they are apart is not up to `first`.
     None where both have no such number in common, or that is needed for the rest, too. O(nodes).
     """
-    first, last = _added(start), _added(bound)
-    common = [part for part in first if part in last]
-    for part in common:
-        first.remove(part)
-        last.remove(part)
+    first: list[Expr] = []
+    common: list[Expr] = []
+    last = _added(bound)
+    for part in _added(start):
+        if part in last:  # as often as it is in both
+            last.remove(part)
+            common.append(part)
+        else:
+            first.append(part)
     told = {node for part in common for node in part.walk() if node.kind == "load" and node.data[1] != "ptr"}
     if not told or any(node in told for part in (*first, *last) for node in part.walk()):
         return None

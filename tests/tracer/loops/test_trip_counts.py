@@ -230,6 +230,9 @@ def test_how_far_pointers_are_apart() -> None:
     assert apart(pool, pool.op("add", "ptr", begin, eight), end) == (eight, pool.op("mul", "i64", count, eight))
     assert apart(pool, begin, ahead(links, other)) is None
     assert apart(pool, begin, ahead(begin, pool.op("sub", "i64", other, first))) is None
+    twice = pool.op("add", "ptr", pool.op("add", "ptr", links, first), pool.op("add", "i64", first, eight))
+    assert apart(pool, twice, pool.op("add", "ptr", links, first)) is None  # the rest is made of it, too
+    assert apart(pool, twice, pool.op("add", "ptr", twice, count)) == (pool.const(0), count)
 
 
 @pytest.mark.parametrize("word", ["slt", "ne"])
