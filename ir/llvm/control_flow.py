@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from .dominators import immediate_dominators, tree_intervals
+from .instruction import Instruction
+from .lazy_attributes import once
 from .module import Block, Function
 
 
@@ -45,64 +47,139 @@ class Loop:
         return found
 
 
-class ControlFlow:
-    """Predecessors, dominators and loops of one function; O(blocks × depth of loops) to build."""
+class _Shape:
+    """What the blocks of a function and their terminators say: its edges, and what follows from them.
 
-    def __init__(self, function: Function) -> None:
-        self.function = function
-        self.blocks: dict[str, Block] = {block.name: block for block in function.blocks}
+    One for all that ask for it as long as no block comes, goes or ends otherwise: most passes leave most functions as
+    they are, and each wants to know the loops.
+    """
+
+    def __init__(self, names: list[str], ends: list[Instruction]) -> None:
+        self.names, self.ends = names, ends
         self.successors: dict[str, tuple[str, ...]] = {
-            name: tuple(dict.fromkeys(block.terminator.labels)) for name, block in self.blocks.items()
+            name: tuple(dict.fromkeys(end.labels)) for name, end in zip(names, ends, strict=True)
         }
-        self.predecessors: dict[str, list[str]] = {name: [] for name in self.blocks}
+        self.predecessors: dict[str, list[str]] = {name: [] for name in names}
         for name, targets in self.successors.items():
             for target in targets:
                 self.predecessors[target].append(name)
         self.order = self._reverse_postorder()
-        self._rank = {name: place for place, name in enumerate(self.order)}
-        self._innermost: dict[str, Loop] = {}  # what `loops` finds
+        self.rank = {name: place for place, name in enumerate(self.order)}
+        self.innermost: dict[str, Loop] = {}  # what `loops` finds
 
-    def rank(self, block: str) -> int:
-        """Place in reverse postorder."""
-        return self._rank[block]
+    @classmethod
+    def of(cls, function: Function) -> _Shape:
+        """The shape of a function as it is now."""
+        names = [block.name for block in function.blocks]
+        ends = [block.instructions[-1] for block in function.blocks]
+        known = function.shape
+        if isinstance(known, cls) and known.names == names and known.ends == ends:  # instructions: the very same
+            return known
+        function.shape = made = cls(names, ends)
+        return made
 
-    @cached_property
+    @once
     def idom(self) -> dict[str, str]:
         """Immediate dominators of the reachable blocks; the entry is its own."""
         order = self.order
-        targets = [[self._rank[target] for target in self.successors[name]] for name in order]
+        targets = [[self.rank[target] for target in self.successors[name]] for name in order]
         return {order[node]: order[above] for node, above in enumerate(immediate_dominators(targets))}
 
-    @cached_property
-    def _intervals(self) -> tuple[list[int], list[int]]:
+    @once
+    def intervals(self) -> tuple[list[int], list[int]]:
         """Of each rank: the first and the last place in preorder of what the block dominates."""
-        return tree_intervals([self._rank[self.idom[name]] for name in self.order])
+        return tree_intervals([self.rank[self.idom[name]] for name in self.order])
 
     def dominates(self, above: str, below: str) -> bool:
         """Whether every path from the entry to `below` passes `above`. O(1)."""
-        if below not in self._rank or above not in self._rank:
+        if below not in self.rank or above not in self.rank:
             return False
-        first, last = self._intervals
-        return first[self._rank[above]] <= first[self._rank[below]] <= last[self._rank[above]]
+        first, last = self.intervals
+        return first[self.rank[above]] <= first[self.rank[below]] <= last[self.rank[above]]
 
-    @cached_property
+    @once
     def loops(self) -> list[Loop]:
         """All natural loops, outer before inner, in program order."""
         latches: dict[str, list[str]] = {}
         for name in self.order:
             for target in self.successors[name]:
-                if self._rank[target] <= self._rank[name] and self.dominates(target, name):
+                if self.rank[target] <= self.rank[name] and self.dominates(target, name):
                     latches.setdefault(target, []).append(name)
         loops = [self._natural_loop(header, tails) for header, tails in latches.items()]
         # Loops of two headers lie in each other or have nothing in common: the last to take a block is its innermost.
-        loops.sort(key=lambda loop: (-len(loop.blocks), self._rank[loop.header]))
+        loops.sort(key=lambda loop: (-len(loop.blocks), self.rank[loop.header]))
         for loop in loops:
-            loop.parent = self._innermost.get(loop.header)
+            loop.parent = self.innermost.get(loop.header)
             if loop.parent is not None:
                 loop.parent.children.append(loop)
-            self._innermost.update(dict.fromkeys(loop.blocks, loop))
-        loops.sort(key=lambda loop: self._rank[loop.header])
+            self.innermost.update(dict.fromkeys(loop.blocks, loop))
+        loops.sort(key=lambda loop: self.rank[loop.header])
         return loops
+
+    def _natural_loop(self, header: str, latches: list[str]) -> Loop:
+        inside = {header}
+        stack = list(latches)
+        while stack:
+            name = stack.pop()
+            if name not in inside:
+                inside.add(name)
+                stack.extend(pred for pred in self.predecessors[name] if pred in self.rank)
+        entries = [pred for pred in self.predecessors[header] if pred not in inside and pred in self.rank]
+        preheader = entries[0] if len(entries) == 1 and len(self.successors[entries[0]]) == 1 else None
+        exits = tuple(
+            (name, target)
+            for name in sorted(inside, key=self.rank.__getitem__)
+            for target in self.successors[name]
+            if target not in inside
+        )
+        return Loop(header, tuple(latches), frozenset(inside), preheader, exits)
+
+    def _reverse_postorder(self) -> list[str]:
+        entry = self.names[0]
+        seen = {entry}
+        order: list[str] = []
+        stack = [(entry, iter(self.successors[entry]))]
+        while stack:
+            name, targets = stack[-1]
+            for target in targets:
+                if target not in seen:
+                    seen.add(target)
+                    stack.append((target, iter(self.successors[target])))
+                    break
+            else:
+                order.append(name)
+                stack.pop()
+        return order[::-1]
+
+
+class ControlFlow:
+    """Predecessors, dominators and loops of one function as it is now; O(blocks × depth of loops) to build, O(blocks)
+    where the blocks and their ends are as they were for the last one."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.blocks: dict[str, Block] = {block.name: block for block in function.blocks}
+        self._shape = _Shape.of(function)
+        self.successors, self.predecessors = self._shape.successors, self._shape.predecessors
+        self.order, self._rank = self._shape.order, self._shape.rank
+
+    def rank(self, block: str) -> int:
+        """Place in reverse postorder."""
+        return self._rank[block]
+
+    @property
+    def idom(self) -> dict[str, str]:
+        """Immediate dominators of the reachable blocks; the entry is its own."""
+        return self._shape.idom
+
+    def dominates(self, above: str, below: str) -> bool:
+        """Whether every path from the entry to `below` passes `above`. O(1)."""
+        return self._shape.dominates(above, below)
+
+    @property
+    def loops(self) -> list[Loop]:
+        """All natural loops, outer before inner, in program order."""
+        return self._shape.loops
 
     @cached_property
     def headed(self) -> dict[str, Loop]:
@@ -137,39 +214,4 @@ class ControlFlow:
 
     def innermost(self, block: str) -> Loop | None:
         """The innermost loop that holds `block`. O(1)."""
-        return self._innermost.get(block) if self.loops else None
-
-    def _natural_loop(self, header: str, latches: list[str]) -> Loop:
-        inside = {header}
-        stack = list(latches)
-        while stack:
-            name = stack.pop()
-            if name not in inside:
-                inside.add(name)
-                stack.extend(pred for pred in self.predecessors[name] if pred in self._rank)
-        entries = [pred for pred in self.predecessors[header] if pred not in inside and pred in self._rank]
-        preheader = entries[0] if len(entries) == 1 and len(self.successors[entries[0]]) == 1 else None
-        exits = tuple(
-            (name, target)
-            for name in sorted(inside, key=self._rank.__getitem__)
-            for target in self.successors[name]
-            if target not in inside
-        )
-        return Loop(header, tuple(latches), frozenset(inside), preheader, exits)
-
-    def _reverse_postorder(self) -> list[str]:
-        entry = self.function.entry.name
-        seen = {entry}
-        order: list[str] = []
-        stack = [(entry, iter(self.successors[entry]))]
-        while stack:
-            name, targets = stack[-1]
-            for target in targets:
-                if target not in seen:
-                    seen.add(target)
-                    stack.append((target, iter(self.successors[target])))
-                    break
-            else:
-                order.append(name)
-                stack.pop()
-        return order[::-1]
+        return self._shape.innermost.get(block) if self.loops else None

@@ -54,11 +54,15 @@ class Parameter:
 
 @dataclass(eq=False)
 class Function:
-    """A function definition; `header` is its first line up to and including `{`."""
+    """A function definition; `header` is its first line up to and including `{`.
+
+    `shape`: what `control_flow.py` last found of its blocks, and what it goes by.
+    """
 
     name: str
     header: str
     blocks: list[Block]
+    shape: object = field(default=None, repr=False)
 
     @property
     def entry(self) -> Block:
@@ -113,7 +117,8 @@ class Function:
 
     def copy(self) -> Function:
         """One with blocks of its own. The instructions are shared: an edit puts another one in the place of one."""
-        return Function(self.name, self.header, [Block(item.name, list(item.instructions)) for item in self.blocks])
+        blocks = [Block(item.name, list(item.instructions)) for item in self.blocks]
+        return Function(self.name, self.header, blocks, self.shape)
 
     def __str__(self) -> str:
         lines = [self.header]

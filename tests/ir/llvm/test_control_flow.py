@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tracecut.ir.llvm import Function, TypeTable, parse_module
+from tracecut.ir.llvm import Block, Function, Instruction, TypeTable, parse_module
 from tracecut.ir.llvm.control_flow import ControlFlow
 from tracecut.ir.llvm.def_use import FunctionView
 from tracecut.ir.loops.expressions import Expr, Pool
@@ -254,3 +254,30 @@ def test_a_header_with_several_entries_has_no_preheader(entries: int) -> None:
     graph |= dict.fromkeys(range(2, 2 + entries), (1,))
     (loop,) = ControlFlow(function_of(dict(sorted(graph.items())))).loops
     assert (loop.preheader is not None) == (entries == 1)
+
+
+@settings(max_examples=100, deadline=None)
+@given(graphs(), st.data())
+def test_what_an_edit_changes_is_found_anew(graph: Graph, data: st.DataObject) -> None:
+    """Flows of one function share what they find until an edge changes; a copy has its own from then on."""
+    function = function_of(graph)
+    before = ControlFlow(function)
+    known = flow_of(before)
+    assert ControlFlow(function).loops is before.loops
+    function.blocks[0].instructions.insert(0, Instruction("call void @g()"))
+    assert ControlFlow(function).loops is before.loops  # no edge has changed
+    copy = function.copy()
+    assert ControlFlow(copy).loops is before.loops
+    block = data.draw(st.sampled_from(copy.blocks))
+    target = data.draw(st.sampled_from(copy.blocks[1:] or [None]))
+    block.instructions[-1] = Instruction("ret void" if target is None else f"br label %{target.name}")
+    copy.blocks.append(Block.of("fresh", ["ret void"]))
+    fresh = Function(copy.name, copy.header, copy.blocks)  # of which nothing is known
+    assert flow_of(ControlFlow(copy)) == flow_of(ControlFlow(fresh))
+    assert flow_of(before) == flow_of(ControlFlow(function)) == known
+
+
+def flow_of(flow: ControlFlow) -> tuple[object, ...]:
+    """All that a flow says of its function."""
+    loops = [(loop.header, loop.latches, loop.blocks, loop.preheader, loop.exits, loop.depth) for loop in flow.loops]
+    return flow.successors, flow.predecessors, flow.order, dict(flow.idom), loops, [*flow.blocks]
