@@ -275,7 +275,7 @@ def loosened(module: Module) -> Module:
         for group in re.findall(r"#\d+", item)
     }
     groups = module.attribute_groups()
-    fresh = {group: f"#{900_000 + int(group[1:])}" for group in used & library}
+    fresh = {group: f"#{900_000 + int(group[1:])}" for group in sorted(used & library)}
     for function in module.functions.values():
         function.header = _regroup(function.header, fresh)
         for block in function.blocks if fresh else ():
