@@ -115,7 +115,9 @@ class Worker:
             return self.result
         self.result["scope"] = scope
         self.result["kept"] = inspection.plan.told()
+        trying = CpuTime(None)
         self._tune(scope, inspection)
+        self.result["tried"] = trying.used
         return self.result
 
     def _choose_scope(self, looking: CpuTime) -> tuple[int, Inspection] | None:

@@ -11,12 +11,14 @@ TIMES, SECONDS = 5.0, 10.0  # of what the program takes; and what a newcomer wai
 
 @dataclass(frozen=True)
 class LookingTime:
-    """CPU seconds that the inspections of the loops may take in all; what the orders of a loop take is not among them.
+    """CPU seconds that loops which gain nothing may take in all.
 
-    Seconds of the processor, so that it does not matter what else the machine does.
+    What is left of them limits the inspection of the next loop. The trial of its orders has no limit here, but counts
+    for the loops behind it: these have smaller shares of the work, and so less to gain. Seconds of the processor, so
+    that it does not matter what else the machine does.
 
     Attributes:
-        program: seconds of a run of it. used: so far, by loops that no order was made for.
+        program: seconds of a run of it. used: so far, by loops that gained nothing.
     """
 
     program: float
@@ -30,14 +32,15 @@ class LookingTime:
         """Of the next of several loops. `part`: its share of the work. `rest`: of all that are left, it included."""
         return self.left * (part / rest if rest > 0 else 1.0)
 
-    def after(self, data: Mapping[str, Any]) -> LookingTime:
-        """What is left behind a loop. `data`: the result of its worker."""
-        return self if "candidates" in data else replace(self, used=self.used + float(data.get("inspected", 0.0)))
+    def after(self, data: Mapping[str, Any], *, gained: bool) -> LookingTime:
+        """What is left behind a loop. `data`: the result of its worker. gained: whether it runs in another order."""
+        took = float(data.get("inspected", 0.0)) + float(data.get("tried", 0.0))
+        return self if gained else replace(self, used=self.used + took)
 
     @property
     def why(self) -> str:
         """Why a loop was not looked at."""
-        return f"no loop that was looked at before it could be reordered, which took {self.used:.2g} s; {self.hint}"
+        return f"no loop that was looked at before it gained anything, which took {self.used:.2g} s; {self.hint}"
 
     @property
     def hint(self) -> str:

@@ -119,7 +119,7 @@ def tune_regions(
             result = _tune_one(settings, analysis, hot, spec, deadline, say, early)
             early = None
             if looking is not None:
-                looking = looking.after(result.data)
+                looking = looking.after(result.data, gained=result.optimized)
                 result = _with_hint(result, looking)
             if "scopes_refused" in result.data:
                 result.data["scopes_refused"] |= taken

@@ -20,11 +20,13 @@ ALL = SECONDS + TIMES * 2.0  # of a program of two seconds
 def test_each_loop_gets_its_share_and_what_others_left() -> None:
     looking = LookingTime(2.0)
     assert looking.share(0.6, 0.8) == pytest.approx(0.75 * ALL)
-    looking = looking.after({"inspected": 0.25 * ALL})
+    looking = looking.after({"inspected": 0.25 * ALL}, gained=False)
     assert looking.share(0.2, 0.2) == looking.left == pytest.approx(0.75 * ALL)
-    assert looking.after({"inspected": 5.0, "candidates": []}).left == looking.left  # its orders were tried
-    assert looking.after({}) == looking
-    assert looking.after({"inspected": 99.0}).left == 0.0
+    tried = {"inspected": 0.125 * ALL, "tried": 0.25 * ALL, "candidates": []}
+    assert looking.after(tried, gained=True).left == looking.left
+    assert looking.after(tried, gained=False).left == pytest.approx(0.375 * ALL)
+    assert looking.after({}, gained=False) == looking
+    assert looking.after({"inspected": 99.0}, gained=False).left == 0.0
 
 
 @pytest.mark.parametrize(
@@ -47,7 +49,15 @@ def test_loops_are_looked_at_until_it_is_spent(
     assert found[0].refused == "a reason; the program takes 2 s: --budget S looks for longer"
     assert found[0].refused == found[0].data["reason"]
     if len(looked) == 1:
-        assert found[1].refused.startswith("no loop that was looked at before it could be reordered, which took 40 s")
+        assert found[1].refused.startswith("no loop that was looked at before it gained anything, which took 40 s")
+
+
+def test_what_was_tried_in_vain_is_not_there_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first loop may be reordered, and gains nothing: its orders took what the second could have had."""
+    assert [loop for loop, _ in run(monkeypatch, 0.1, tried=0.5)[1]] == [1, 2]
+    found, given = run(monkeypatch, 0.1, tried=0.9)
+    assert [loop for loop, _ in given] == [1]
+    assert found[1].refused.startswith("no loop that was looked at before it gained anything")
 
 
 @pytest.mark.parametrize(("settings", "budget"), [({"force": True}, None), ({}, 60.0)])
@@ -64,14 +74,20 @@ def run(
     takes: float,
     settings: Settings = Settings(("a.c",)),  # noqa: B008
     deadline: Deadline = Deadline(),  # noqa: B008
+    tried: float | None = None,
 ) -> tuple[list[tune.RegionResult], list[tuple[int, float | None]]]:
-    """The results, and (loop, seconds that it might take) of what was looked at."""
+    """The results, and (loop, seconds that it might take) of what was looked at.
+
+    `takes`, `tried`: parts of all the time that each inspection and each trial of orders takes; None: there are none.
+    """
     given = []
 
     def tuned_one(settings: Any, analysis: Any, hot: Any, spec: Any, *_: Any) -> tune.RegionResult:
         given.append((spec["region"], spec.get("looking")))
         unfinished = spec.get("looking") is not None
         data = {"class": "rejected", "reason": "a reason", "inspected": takes * ALL, "unfinished": unfinished}
+        if tried is not None:
+            data |= {"class": "parallel", "candidates": [], "tried": tried * ALL}
         return tune.RegionResult(hot, spec["region"], data, refused="a reason")
 
     monkeypatch.setattr(tune, "_tune_one", tuned_one)
