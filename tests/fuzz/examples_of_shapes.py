@@ -17,6 +17,10 @@ PAIRS = "((double complex *)w)"
 SPANS = {"span": {"type": "int", "length": 12, "fill": (5, 1, 3, 2, 9, 0, 2, 1, 1, 1, 0, 1)}}
 SPAN = "for (int b = span[2 * i]; b < span[2 * i] + span[2 * i + 1]; b++)"
 
+ROWS = {"row": {"type": "int", "length": 7, "fill": (0, 1, 1, 2, 3, 4, 5)}}  # the second one is empty
+ROW = "for (int b = row[i]; b < row[i + 1]; b++)"
+HALF = "0.5 * y[{0}] + c[i];"
+
 GROWN = ("list = realloc(list, (sweep + 1u) * sizeof *list);", "if (list == NULL) exit(1);", "list[sweep] = y[0];")
 
 MOVED = ("double *kept = z;", "z = malloc(6 * sizeof *z);", "if (z == NULL) exit(1);", "memcpy(z, kept, 48);")
@@ -50,6 +54,18 @@ SHAPE_EXAMPLES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "piece-rewritten": (
         placed(f"{STAR} z[i] += x[star[i].first + b]; star[i].degree /= 2;", **APART),
         placed(f"{STAR} z[i] += x[star[i].first + b]; star[(i + 1) % 6].degree /= 2;", **APART),
+    ),
+    "row-written": (
+        placed(f"{ROW} y[b] = {HALF.format('b')}", **ROWS),
+        placed(f"{ROW} y[idx[b]] = {HALF.format('idx[b]')}", **ROWS),
+    ),
+    "row-picked": (
+        placed(f"for (int b = row[perm[i]]; b < row[perm[i] + 1]; b++) y[b] = {HALF.format('b')}", **ROWS),
+        placed(f"for (int b = row[idx[i]]; b < row[idx[i] + 1]; b++) y[b] = {HALF.format('b')}", **ROWS),
+    ),
+    "row-ends": (
+        placed(f"if (row[i] < row[i + 1]) y[row[i + 1] - 1] = {HALF.format('row[i + 1] - 1')}", **ROWS),
+        placed(f"y[row[i + 1]] = {HALF.format('row[i + 1]')}", **ROWS),
     ),
     "bound-loaded": (
         case("mark[idx[i]]++;", loop=LOADED),

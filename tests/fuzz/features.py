@@ -93,6 +93,9 @@ FEATURES = {
     "piece-records": "for (k = 0; k < node[i].degree; k++) … link[node[i].first + k]",
     "piece-pairs": "the same, where an array of pairs has starts and lengths",
     "piece-rewritten": "starts or lengths of pieces are written",
+    "row-written": "for (e = row[i]; e < row[i + 1]; e++) a[e] = …",
+    "row-picked": "for (e = row[idx[i]]; e < row[idx[i] + 1]; e++)",
+    "row-ends": "a[row[i + 1]], or the last element of a row",
     "local-array": "an array in the body",
     "scratch": "an array outside of the loop that each iteration uses anew",
     # The loop.

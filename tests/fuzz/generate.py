@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from . import bits, carried, complex_numbers, inner, loaded_bounds, searches, told_pieces, updates
+from . import bits, carried, complex_numbers, cut_rows, inner, loaded_bounds, searches, told_pieces, updates
 from .draft import Draft
 from .emit import program
 from .freed_steps import made_anew
@@ -99,6 +99,12 @@ SHAPES: dict[Statement, float] = {
     complex_numbers.total: 3,
     loaded_bounds.loaded: 14,
     loaded_bounds.loaded_inside: 6,
+    cut_rows.written: 12,
+    cut_rows.used: 10,
+    cut_rows.picked: 10,
+    cut_rows.assembled: 12,
+    cut_rows.compared: 8,
+    cut_rows.ends: 16,
 }
 SHAPED = 0.06  # of kernels with such a shape, and of those with one of STEPS
 ANEW = 0.4  # times that: the share of kernels around which each step makes an array anew
