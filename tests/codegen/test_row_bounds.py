@@ -120,6 +120,17 @@ def test_the_checker_finds_wrong_bounds(loop: Callable[[str], Inspected]) -> Non
     refused(item, with_copy(item, made, mode="spaced"), "keeps its old numbers|read from new numbers|not closed")
 
 
+def test_the_checker_asks_for_a_guard_of_all_bounds(loop: Callable[[str], Inspected]) -> None:
+    item = loop("two_steps_away")
+    made = item.schedule(item.random(1))
+    copy = bounds_of(made, item)
+    mine = [load for load in made.guard.loads if load.object == copy.object]
+    assert mine and mine[0].stride == 4
+    for changed in ([], [replace(load, stride=8, count=(load.count + 1) // 2) for load in mine]):
+        loads = tuple(load for load in made.guard.loads if load not in mine) + tuple(changed)
+        refused(item, replace(made, guard=replace(made.guard, loads=loads)), "the guard leaves some of them out")
+
+
 def test_the_checker_finds_what_leaves_its_row(
     loop: Callable[[str], Inspected], monkeypatch: pytest.MonkeyPatch
 ) -> None:

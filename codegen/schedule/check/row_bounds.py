@@ -31,6 +31,8 @@ def check_row_bounds(schedule: Schedule, objects: Sequence[Object], accesses: Ac
             first = copy.first - copy.shift
             if (first, first + copy.count - 1) != (rows.low, rows.high):
                 raise ScheduleError(f"{name} are not those of all rows")
+            if not _guarded(schedule, copy):
+                raise ScheduleError(f"{name} may change: the guard leaves some of them out")
             bounds = bounds_of(objects, accesses, copy)
             if (bounds[0], bounds[-1]) != (cut.low + item.shift, cut.high + item.shift) or np.any(np.diff(bounds) < 0):
                 raise ScheduleError(f"{name} do not cut all of their data")
@@ -39,6 +41,17 @@ def check_row_bounds(schedule: Schedule, objects: Sequence[Object], accesses: Ac
             inside = np.arange(begins.size) - np.repeat(np.cumsum(lengths) - lengths, lengths)
             if not np.array_equal(cut.order, begins + inside):
                 raise ScheduleError(f"{name} are of rows in another order")
+
+
+def _guarded(schedule: Schedule, copy: Copy) -> bool:
+    """Whether the schedule relies on each bound that a copy is made of."""
+    reached = copy.origin + copy.stride * copy.first
+    end = reached + copy.stride * copy.count
+    whole = [load for load in schedule.guard.loads if load.object == copy.object and load.stride == load.width]
+    for load in sorted(whole, key=lambda load: load.offset):
+        if load.offset <= reached:
+            reached = max(reached, load.offset + load.stride * load.count)
+    return reached >= end
 
 
 def runs_over_a_row(
