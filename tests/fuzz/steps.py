@@ -46,7 +46,9 @@ def grown_list(d: Draft) -> None:
     style = d.pick({"": 60, "last": 20, "all": 20})
     if style == "last":
         first = array.outside("0")
-        d.between += [f"if ({it}.count > 1 && {it}.at[{it}.count - 2] > {it}.at[{it}.count - 1])", f"    {first} = 1;"]
+        margin = " + 0.01" if real(type) else ""  # sums of the same numbers in another order are not less
+        less = f"{it}.at[{it}.count - 2] > {it}.at[{it}.count - 1]{margin}"
+        d.between += [f"if ({it}.count > 1 && {less})", f"    {first} = 1;"]
     elif style == "all":
         one = array.outside(f"r_ % {array.length}")
         half = f"{one} / 2 + {it}.at[r_] / 4" if real(type) else f"{one} / 2 + {it}.at[r_]"
