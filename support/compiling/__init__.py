@@ -1,0 +1,1 @@
+"""How Numba compiles kernels."""
