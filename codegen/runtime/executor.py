@@ -73,6 +73,8 @@ class Executor:
         homes: where the program's own pointers lead, for objects that are read in another place (`Rows`).
         threads: how many the regions and copies may take, of those that the support has.
         lookups: the table of the schedule's lookups; None where the program's other loops do not run.
+
+    Where the schedule keeps the program's own order (`unmoved`), nothing is permuted, and its own arrays are read.
     """
 
     def __init__(
@@ -98,6 +100,7 @@ class Executor:
         self._orders = [Block.of(space.order, "i4") for space in schedule.spaces]
         self._ranks = [native.inverse(order) for order in self._orders]
         self._jobs = {region.region: Block.of(region.jobs, "i4") for region in schedule.regions}
+        self.unmoved = all(order.counts() for order in (*self._orders, *self._jobs.values()))
         self._lengths = {region.region: Block.of(region.lengths, "i4") for region in schedule.regions}
         self._waves = {region.region: _Waves.of(region.blocks) for region in schedule.regions}
         self._kept: list[Block] = []
@@ -119,7 +122,7 @@ class Executor:
         """Permute what is permuted in place, make or refresh the copies, and prepare the plans."""
         self._kept = []
         self.plans = {region.region: self._prepare(region) for region in self.schedule.regions}
-        size = max((move.count * move.stride for move in self.schedule.moves), default=0)
+        size = max((move.count * move.stride for move in self.schedule.moves if not self.unmoved), default=0)
         if self._room.bytes < size:
             # kept: leaving must not fail for lack of memory, and new pages would have to be cleared
             self._room = Block.room(size, 1)
@@ -162,6 +165,8 @@ class Executor:
         self.active = False
 
     def _permute(self, *, back: bool) -> None:
+        if self.unmoved:
+            return
         room, threads = self._room.address, self.threads
         for move, order in zip(self.schedule.moves, self._locals, strict=True):
             address = self.bases[move.object] + move.origin + move.stride * move.first
@@ -201,7 +206,10 @@ class Executor:
 
     def _prepare(self, region: RegionSchedule) -> Plan:
         code = self.codes[region.region]
-        buffers = [self._copy(region, number) for number in range(len(region.copies))]
+        if self.unmoved:
+            buffers = [_Buffer(Block(self._delta(copy), 0, copy.stride), None, (0, 0)) for copy in region.copies]
+        else:
+            buffers = [self._copy(region, number) for number in range(len(region.copies))]
         deltas = [self.homes[copy.object] + _first_byte(copy) for copy in region.copies]
         return self._plan(region, code, buffers, deltas)
 

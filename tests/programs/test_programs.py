@@ -100,6 +100,8 @@ EXITS = {  # how many parts run seldom; where that is said by the last word: fur
     "views": (0, []),
 }
 
+OWN_ORDER = ["mesh_stages.c", "rows_growing.c"]  # one with rows that are read from a copy
+
 CHANGED = {  # steps in the original order: with other rows than those of the schedule, before scratch space is there
     "rows_growing": 13,
     "mesh_allocating": 1,
@@ -204,3 +206,18 @@ def test_programs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         assert compare_outputs(native.stdout.read_bytes(), ran.stdout, tolerance=OUTPUT).equal, words
         if not words:
             assert ran.report["regions"][str(item.region)]["declined"] == CHANGED.get(name, 0)
+
+
+@pytest.mark.parametrize("name", OWN_ORDER)
+def test_the_own_order_on_threads(name: str, tmp_path: Path) -> None:
+    """It moves nothing, and reads the program's own arrays, or rows behind pointers where they were copied to."""
+    for header in FOLDER.glob("*.h"):
+        shutil.copy(header, tmp_path)
+    path = FOLDER / name
+    subject = trace(path.read_text(), tmp_path, ["30", "20", "0"], suffix=path.suffix)
+    item = widest(subject, stays=path.stem in STAYS)
+    made = woven([item], [item.schedule(item.unchanged(), 2)], threads=2)
+    native = run([subject.compiled.native, *subject.settings.argv], folder=tmp_path, name="native", limits=Limits(HUNG))
+    ran = run_woven(subject, made, cpus=(0, 0))
+    assert ran.code == native.returncode == 0 and all(ran.used.values())
+    assert compare_outputs(native.stdout.read_bytes(), ran.stdout, tolerance=OUTPUT).equal

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -64,6 +65,22 @@ def test_leaving_takes_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
             none.setattr(Block, "room", lambda count, width: pytest.fail("memory is taken on leaving"))
             executor.leave()
         assert [array.tolist() for array in data] == [BEFORE, BEFORE]
+
+
+def test_the_program_s_own_order_moves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor does it take room to move anything in; with one number elsewhere, also a late one, it is another order."""
+    native, data, count = support(), arrays(), 100_000
+    for name in ("permute", "renumber"):
+        monkeypatch.setattr(native, name, lambda *_, **__: pytest.fail("data are moved"))
+    own = replace(schedule(), spaces=(SpaceOrder(0, 4, (), np.arange(4, dtype=np.int32)),))
+    executor = Executor(native, own, addresses(data), {})
+    executor.enter()
+    assert executor.active and executor.unmoved
+    executor.leave()
+    order = np.arange(count, dtype=np.int32)
+    assert Block.of(order, "i4").counts() and Block.of(order[:0], "i4").counts()
+    order[[-1, -2]] = order[[-2, -1]]
+    assert not Block.of(order, "i4").counts() and not Executor(native, schedule(), addresses(data), {}).unmoved
 
 
 def test_data_are_put_back_where_the_thread_can_not_be_bound(monkeypatch: pytest.MonkeyPatch) -> None:
