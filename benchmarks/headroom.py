@@ -34,7 +34,7 @@ from tracecut.pipeline.stages.settings import Settings
 from tracecut.pipeline.supervise import optimize_program
 
 PROGRAMS = Path(__file__).parent.parent / "tests" / "programs"
-SIDE, SIDES = 1000, {"tets_matrix_free.c": 100}  # a million vertices
+SIDE, SIDES = 1000, {"ends_alike.cpp": 700, "tets_matrix_free.c": 100}  # a million vertices
 STEPS = {  # five seconds or so where the data are numbered at random
     "blocks_one_based.c": 70,
     "cell_list.c": 4,
@@ -43,7 +43,7 @@ STEPS = {  # five seconds or so where the data are numbered at random
     "cg_routines.c": 100,
     "cloth.cpp": 70,
     "coefficients.c": 30,
-    "ends_alike.cpp": 2,
+    "ends_alike.cpp": 4,
     "features_mean.cpp": 50,
     "features_pointed.c": 40,
     "fem_assembly.c": 7,
