@@ -12,7 +12,6 @@ from typing import Any
 
 # A way in from C is a seventh of the time in which a kernel is compiled, and nobody takes it.
 WITHOUT: dict[str, Any] = {"no_cfunc_wrapper": True}
-KNOWN = "0.68."  # the Numba whose inside `compiling/dispatcher.py` was made for; others compile in their own way
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,11 +29,12 @@ def made(function: FunctionType, **options: Any) -> Any:
     """The function as `numba.njit` makes it, compiled in less time where Numba is a version that we know."""
     import numba
 
-    if not numba.__version__.startswith(KNOWN) or getattr(numba.config, "DISABLE_JIT", False):
+    try:
+        from .compiling.dispatcher import quick
+    except (ImportError, AttributeError):  # another version, whose inside is another one
         return numba.njit(**options)(function)
-    from .compiling.dispatcher import quick
-
-    return quick(function, **options)
+    off = getattr(numba.config, "DISABLE_JIT", 0)
+    return numba.njit(**options)(function) if off else quick(function, **options)
 
 
 class Kernel:

@@ -9,7 +9,6 @@ import pytest
 from numba import njit
 from numba.core.codegen import JITCodeLibrary
 from numba.core.errors import TypingError
-from tracecut.support import lazy_kernels
 from tracecut.support.compiling.dispatcher import _CHANGES, Part, QuickDispatcher, quick
 from tracecut.support.lazy_kernels import kept
 
@@ -133,13 +132,3 @@ def test_operations_are_those_of_numba(kind: type) -> None:
 
     left, right = np.array([1, 7, 9, 250]).astype(kind), np.array([3, 2, 9, 251]).astype(kind)
     assert np.array_equal(quick(operations)(left, right), njit(operations)(left, right))
-
-
-def test_another_numba_compiles_in_its_own_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    def doubled(x: int) -> int:
-        return 2 * x
-
-    assert isinstance(lazy_kernels.made(doubled), QuickDispatcher)
-    monkeypatch.setattr("numba.__version__", "0.69.0")
-    theirs = lazy_kernels.made(doubled)
-    assert not isinstance(theirs, QuickDispatcher) and theirs(21) == 42
