@@ -22,19 +22,9 @@ else:
 
     def kept(function: FunctionType) -> Any:
         """Decorator: a kernel whose machine code is kept for other processes, and that threads run beside others."""
-        return made(function, cache=True, nogil=True, **WITHOUT)
+        import numba
 
-
-def made(function: FunctionType, **options: Any) -> Any:
-    """The function as `numba.njit` makes it, compiled in less time where Numba is a version that we know."""
-    import numba
-
-    try:
-        from .compiling.dispatcher import quick
-    except (ImportError, AttributeError):  # another version, whose inside is another one
-        return numba.njit(**options)(function)
-    off = getattr(numba.config, "DISABLE_JIT", 0)
-    return numba.njit(**options)(function) if off else quick(function, **options)
+        return numba.njit(cache=True, nogil=True, **WITHOUT)(function)
 
 
 class Kernel:
@@ -57,8 +47,10 @@ class Kernel:
         call no other objects."""
         if self._made is not None:
             return self._made
+        import numba
+
         # set before the next line, since kernels may call each other recursively
-        self._made = made(self.py_func, **self._options, **WITHOUT)
+        self._made = numba.njit(**self._options, **WITHOUT)(self.py_func)
         names = self.py_func.__globals__
         for name in self.py_func.__code__.co_names:
             if isinstance(names.get(name), Kernel):

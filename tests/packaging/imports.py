@@ -26,7 +26,7 @@ FOLDERS = {
 }
 # Room → the rooms of the same folder that it may import; what lies beside the rooms of a folder (".") may import all.
 ROOMS = {
-    "support": {"process": {"."}, "compiling": set()},
+    "support": {"process": {"."}},
     "ir": {"llvm": set(), "loops": {"llvm"}, "machine": set(), "gpu": {"machine"}},
     "tracer": {
         "toolchain": set(),

@@ -21,6 +21,6 @@ def test_no_kernel_that_is_kept_has_a_way_in_from_c() -> None:
         if "cache=True" in options and "inline" not in options and "fastmath" not in options
     ]
     here = f"{ROOT}/support/lazy_kernels.py: cache=True, nogil=True"
-    assert others == [here]  # for type checkers
+    assert others == [here, f"{here}, **WITHOUT"]  # the first for type checkers
     options = kept(lambda number: number + 1).targetoptions
     assert options["no_cfunc_wrapper"] and options["nogil"]

@@ -1,1 +1,0 @@
-"""How Numba compiles kernels."""
