@@ -35,6 +35,7 @@ MOVED = {  # mark → how many arrays in rows move, and how many are read from a
     "degrees": (1, 1),
     "rest": (1, 1),
     "counted": (1, 1),
+    "computed": (1, 1),
 }
 STAYING = ["backwards", "last", "ahead", "folded", "inside", "shared", "shared_too", "searched", "empty"]
 

@@ -411,6 +411,23 @@ SHAPE counted(void) /* a loop over the rows runs by how many data there are, aft
     told("counted");
 }
 
+SHAPE computed(void) /* what rows name is calculated with, for data that stay where they are */
+{
+    fresh(5, 0);
+    int *row = row_, *to = to_;
+    long *a = a_, *x = x_, *y = y_, *s = longs(DATA, 30);
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int v = 0; v < DATA; v++) { // @computed
+            long sum = 0;
+            for (int k = row[v]; k < row[v + 1]; k++)
+                sum += a[k] = x[to[k]] + s[(to[k] * 7 + 1) % DATA];
+            y[v] = sum;
+        }
+        settle(x, y);
+    }
+    told("computed");
+}
+
 SHAPE searched(void) /* what is written is where a search in a row has ended */
 {
     fresh(5, 0);
@@ -471,6 +488,7 @@ int main(void)
     rest();
     empty();
     counted();
+    computed();
     searched();
     moving();
     return 0;
