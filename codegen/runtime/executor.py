@@ -100,7 +100,7 @@ class Executor:
         self._orders = [Block.of(space.order, "i4") for space in schedule.spaces]
         self._ranks = [native.inverse(order) for order in self._orders]
         self._jobs = {region.region: Block.of(region.jobs, "i4") for region in schedule.regions}
-        self.unmoved = all(order.counts() for order in (*self._orders, *self._jobs.values()))
+        self.unmoved = all(native.is_unchanged(order) for order in (*self._orders, *self._jobs.values()))
         self._lengths = {region.region: Block.of(region.lengths, "i4") for region in schedule.regions}
         self._waves = {region.region: _Waves.of(region.blocks) for region in schedule.regions}
         self._kept: list[Block] = []

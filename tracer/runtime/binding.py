@@ -73,6 +73,7 @@ class Native:
             "tc_piece_places": [pointer, pointer, pointer, pointer, long, long, integer, integer],
             "tc_piece_range": [pointer, pointer, pointer, long],
         }
+        library.tc_unchanged.argtypes, library.tc_unchanged.restype = [pointer, long], integer
         for name, arguments in prototypes.items():
             function = getattr(library, name)
             function.argtypes, function.restype = arguments, None
@@ -143,6 +144,10 @@ class Native:
         out = (ctypes.c_uint64 * 2)()
         self.library.tc_fingerprint(address, count, stride, width, ctypes.addressof(secret.words), out)
         return out[0], out[1]
+
+    def is_unchanged(self, order: Block) -> bool:
+        """Whether an order leaves all where it is. O(items); of one that moves many, it ends early."""
+        return bool(self.library.tc_unchanged(order.address, order.count))
 
     def inverse(self, order: Block) -> Block:
         """`inverse[order[i]] = i`."""

@@ -5,7 +5,6 @@ Arrays of NumPy become blocks where a schedule is made; where one is used, NumPy
 
 from __future__ import annotations
 
-import array as arrays
 import ctypes
 import mmap
 from collections.abc import Sequence
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 LARGE = 1 << 16  # bytes from which on pages are taken as they are needed, and given back
-PART = 1 << 16  # numbers that are compared at a time
 CODES = {
     "i4": ctypes.c_int32,
     "i8": ctypes.c_int64,
@@ -76,15 +74,6 @@ class Block:
     def part(self, start: int, count: int) -> Block:
         """Items [start, start + count) of it."""
         return Block(self.address + start * self.width, count, self.width, self.owner)
-
-    def counts(self) -> bool:
-        """Whether its items, of 4 bytes, are the numbers from 0 on. O(items); one that moves many ends early."""
-        for start in range(0, self.count, PART):
-            part = self.part(start, min(PART, self.count - start))
-            expected = arrays.array("i", range(start, start + part.count))
-            if ctypes.string_at(part.address, part.bytes) != expected.tobytes():
-                return False
-        return True
 
     def numbers(self) -> list[int]:
         """Its items as whole numbers with a sign. O(items)."""

@@ -2,6 +2,13 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Whether order[i] = i for all i. */
+int32_t tc_unchanged(const int32_t *order, int64_t count) {
+    for (int64_t i = 0; i < count; i++)
+        if (order[i] != (int32_t)i) return 0;
+    return 1;
+}
+
 /* out[order[i]] = i. */
 void tc_inverse(int32_t *out, const int32_t *order, int64_t count) {
     for (int64_t i = 0; i < count; i++) out[order[i]] = (int32_t)i;
