@@ -22,7 +22,7 @@ from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.legality.access_patterns import DIRECT
 from tracecut.tracer.legality.evaluation.memory import Object
 
-from .copies import copy_for, range_in, renumberings, starts_of
+from .copies import copy_for, records_in, renumberings, starts_of
 from .cut_into_blocks import Share, Span, share_out, whole
 
 VIEWLESS = (OLD, "")
@@ -242,7 +242,7 @@ def _follow(tied: Space, orders: dict[Space, Ints], region: int, jobs: Ints) -> 
 
 def _move(plan: ScopePlan, place: int, places: Mapping[Object, int], space: int, shift: int) -> sc.Move:
     array = plan.arrays[place]
-    low, high = range_in(plan, place, plan.spaces[space], shift)
+    low, high = records_in(plan, place, plan.spaces[space], shift)
     known = (places[array.object], array.origin, array.stride, low, high - low)
     return sc.Move(*known, space, shift, renumberings(plan.spaces, place))
 

@@ -11,7 +11,7 @@ from tracecut.codegen.schedule.plan.scope_plan import RegionUse, ScopePlan, Segm
 from tracecut.tracer.legality.evaluation.memory import Object
 
 
-def range_in(plan: ScopePlan, place: int, space: Space, shift: int) -> tuple[int, int]:
+def records_in(plan: ScopePlan, place: int, space: Space, shift: int) -> tuple[int, int]:
     """The records [low, high) of an array that are in the order of a space: of data in rows, all that are cut."""
     return plan.arrays[place].touched if space.bounds is None else (space.low + shift, space.high + shift)
 
@@ -50,7 +50,7 @@ def copy_for(plan: ScopePlan, use: RegionUse, jobs: int, spaces: list[Space], pl
     elif use.mode in ("spaced", BOUNDS):
         space = next(number for number, item in enumerate(spaces) if use.array in item.copies)
         shift = spaces[space].copies[use.array]
-        first, last = range_in(plan, use.array, spaces[space], shift)
+        first, last = records_in(plan, use.array, spaces[space], shift)
     if use.mode == BOUNDS:
         first, last = next(item.bounds for item in spaces if item.bounds and item.bounds.array == use.array).records
         last += 1  # where the last row ends

@@ -36,7 +36,7 @@ def find_bounds(facts: Facts, kept: Collection[int]) -> dict[Field, Bounds]:
     for field in dict.fromkeys(facts.fields.values()):
         if field in facts.frozen or field in facts.torn or not facts.is_index_copy(field.array):
             continue
-        rows = [(place, pattern) for place, pattern in _picked(facts, field)]
+        rows = list(_picked(facts, field))
         wanted = any(pattern.kind == SEGMENT and facts.arrays[place].written for place, pattern in rows)
         wanted |= any(pattern.kind == INDIRECT for pattern in _inside(facts, facts.arrays[field.array]))
         if not wanted or any(place in kept or pattern.kind not in (SEGMENT, INDIRECT) for place, pattern in rows):
@@ -67,7 +67,9 @@ def _bounds(facts: Facts, field: Field) -> Bounds | None:
         return None
     if not all(_reads_bound(facts, field, pattern) for pattern in inside.values()):
         return None
-    if any(_unknown_places(facts, region) for region in {facts.region_of(pattern) for pattern in inside.values()}):
+    if any(
+        _unknown_places(facts, region) for region in {facts.inside[item.access.site.loop] for item in inside.values()}
+    ):
         return None
     known = [_records(array, pattern) for pattern in inside.values()]
     first, last = min(low for low, _ in known), max(high for _, high in known)
@@ -104,9 +106,9 @@ def _reads_bound(facts: Facts, field: Field, pattern: Pattern) -> bool:
     return pattern.kind == INDIRECT and by is not None and by is not field
 
 
-def _unknown_places(facts: Facts, region: int | None) -> bool:
+def _unknown_places(facts: Facts, region: int) -> bool:
     """Whether a region touches memory at a place that may follow from anything: from an old bound, too."""
-    return any(site.address.has("opaque", "any") for site in facts.nest.sites_in(region or 0))
+    return any(site.address.has("opaque", "any") for site in facts.nest.sites_in(region))
 
 
 def _told(facts: Facts, loop: int) -> list[Expr]:
