@@ -124,7 +124,7 @@ class _Outliner:
         for name in sorted(self.index_loads | self.counters):
             found = roles(self.uses, name, self.loop.blocks, exits, pairs)
             self.closure |= found.forming
-            self.bounds |= {id(instruction) for instruction in found.bounds}
+            self.bounds |= {id(instruction) for instruction in (*found.bounds, *found.signs)}
         for name in self._plain_loads() - self.index_loads:
             self.closure |= roles(self.uses, name, self.loop.blocks, exits, pairs).forming
         self.bounds -= self._old_bounds()

@@ -19,6 +19,8 @@ from tracecut.support.errors import ArtefactError
 # const     (value,)
 # live      (name, type)                      a value from outside of the analysed loop; a global's address
 # counter   (loop,)                           iteration number of a loop, from 0
+# left      (loop, edge)                      counter of the loop around it: in which iteration it is left; with an
+#                                             edge ("block>block"), whether it is left by that one
 # load      (site, type)                      address
 # op        (opcode, type)                    operands; wraps at the type's width. `exact`: no remainder.
 #                                             `mask`: `and` with a second operand that does not change in the loop
@@ -47,6 +49,7 @@ _WORDS = {"op": _OPERATIONS, "cast": _CASTS, "cmp": _COMPARISONS}
 _SHAPES: dict[str, tuple[tuple[Any, ...], int | None]] = {
     "live": ((".+", ".+"), 0),
     "counter": ((int,), 0),
+    "left": ((int, ".*"), 1),
     "load": ((".+", ".+"), 1),
     "op": ((".+", ".+"), 2),
     "cast": ((".+", ".+", ".+"), 1),
@@ -160,6 +163,11 @@ class Pool:
 
     def counter(self, loop: int) -> Expr:
         return self.make("counter", (loop,))
+
+    def left(self, loop: int, around: int, edge: tuple[str, str] | None = None) -> Expr:
+        """Number of the iteration in which a loop is left, in each iteration of the loop around it; or whether it is
+        left by an edge."""
+        return self.make("left", (loop, ">".join(edge or ())), (self.counter(around),))
 
     def opaque(self, reason: str) -> Expr:
         """A value that is not understood; each call makes another one."""
@@ -302,6 +310,8 @@ def _show(node: Expr) -> str:
             return str(node.data[0])
         case "counter":
             return f"k{node.data[0]}"
+        case "left":
+            return f"left(k{node.data[0]}{', ' * bool(node.data[1])}{node.data[1]})"
         case "load":
             return f"[{parts[0]}]"
         case "op":

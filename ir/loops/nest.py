@@ -294,6 +294,7 @@ class Nest:
         values: what goes into the inner loops that may be rescheduled: name → expression.
         made: live value → where it comes from, `f.c:12` or `parameter 2 of f`, empty where that is not known.
         exits: parts of the root that are left out.
+        signed: index loads of which is asked whether they are negative, which is no use as data.
         loose: live pointers that arithmetic of the compiler may have put outside of the object that they belong to.
     """
 
@@ -308,6 +309,7 @@ class Nest:
     made: Mapping[str, str] = field(default_factory=dict)
     loose: frozenset[str] = frozenset()
     exits: tuple[Exit, ...] = ()
+    signed: frozenset[str] = frozenset()
     lent: tuple[tuple[Expr, int], ...] = ()
 
     def lives(self) -> dict[str, str]:

@@ -29,6 +29,7 @@ def to_json(nest: nests.Nest) -> dict[str, Any]:
         "values": {name: known[id(expr)] for name, expr in nest.values.items()},
         "made": dict(nest.made),
         "loose": sorted(nest.loose),
+        "signed": sorted(nest.signed),
         "lent": [[known[id(pointer)], size] for pointer, size in nest.lent],
         "exits": [[item.block, item.final] for item in nest.exits],
     }
@@ -51,6 +52,7 @@ def from_json(data: Mapping[str, Any]) -> nests.Nest:
             pool=pool,
             made={str(name): str(found) for name, found in data["made"].items()},
             loose=frozenset(map(str, data["loose"])),
+            signed=frozenset(map(str, data["signed"])),
             lent=tuple((_node(nodes, place), int(size)) for place, size in data["lent"]),
             exits=tuple(nests.Exit(str(block), bool(final)) for block, final in data["exits"]),
         )
@@ -71,7 +73,8 @@ def _check(nest: nests.Nest, nodes: list[Expr]) -> None:
             raise ValueError(f"loop {loop.id} has no trip count")
         if min(loop.parts.values(), default=0) < 0:
             raise ValueError(f"loop {loop.id} has parts without a number")
-    named = [site.loop for site in nest.sites] + [int(node.data[0]) for node in nodes if node.kind == "counter"]
+    named = [site.loop for site in nest.sites]
+    named += [int(node.data[0]) for node in nodes if node.kind in ("counter", "left")]
     if nest.root not in seen or not seen.issuperset(named):
         raise ValueError("a loop is missing")
     for site in nest.sites:

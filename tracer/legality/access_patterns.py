@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from tracecut.ir.loops.expressions import Expr
+from tracecut.ir.loops.nest import Site
 from tracecut.tracer.loops.pointer_rotation import State
 
 from .accesses import Access, Accesses
@@ -129,10 +130,10 @@ def find_pattern(accesses: Accesses, access: Access, regions: Iterable[int], unr
         return Pattern(access, OTHER)
     nest = accesses.nest
     loads = [atom for atom in form.terms if atom.kind == "load"]
-    counters = [atom for atom in form.terms if atom.kind == "counter"]
+    counters = [atom for atom in form.terms if atom.kind in ("counter", "left")]
     if len(loads) + len(counters) != len(form.terms) or len(loads) > 1:
         return Pattern(access, OTHER)
-    if any(atom.data[0] in accesses.steps for atom in counters):
+    if any((atom.args[0] if atom.args else atom).data[0] in accesses.steps for atom in counters):
         return Pattern(access, OTHER)  # the place changes from one iteration of the scope to the next
     if not form.terms:
         return Pattern(access, SCALAR, first=form.const - item.base, extent=access.width)
@@ -148,13 +149,15 @@ def find_pattern(accesses: Accesses, access: Access, regions: Iterable[int], unr
             return Pattern(access, OTHER)
     else:
         kind = DIRECT
-        own = [atom for atom in counters if atom.data[0] == region]
+        own = [atom for atom in counters if atom.kind == "counter" and atom.data[0] == region]
         major = own[0] if own else max(counters, key=lambda atom: (abs(form.terms[atom]), -atom.serial))
+        if major.kind == "left":
+            return Pattern(access, OTHER)
         counters.remove(major)
     offsets = {0}
     low = high = 0
     for atom in counters:
-        span = _counter_range(accesses, atom)
+        span = _counter_range(accesses, site, atom)
         if span is None:
             return Pattern(access, OTHER)
         step = form.terms[atom]
@@ -252,7 +255,9 @@ def _array(item: Object, patterns: list[Pattern], fine: Callable[[Pattern], bool
     return array
 
 
-def _counter_range(accesses: Accesses, atom: Expr) -> tuple[int, int] | None:
+def _counter_range(accesses: Accesses, site: Site, atom: Expr) -> tuple[int, int] | None:
+    if atom.kind == "left":
+        return accesses.range_of(atom, site)
     domain = accesses.evaluation.domain(atom.data[0])
     if domain is None:
         return None

@@ -197,7 +197,7 @@ class Accesses:
         unknown = Access(site, None, None, 0, 0, False, chosen)
         for masks in (True, False):  # where one takes bits away the form gives other addresses than the machine
             form = self._with_bases(linear_form(site.address, self.lives, chosen, masks=masks))
-            found = {atom: self._range(atom, site) for atom in form.atoms()}
+            found = {atom: self.range_of(atom, site) for atom in form.atoms()}
             if NO_RANGE in found.values():
                 return replace(unknown, runs=False)
             ranges = {atom: span for atom, span in found.items() if span is not None}
@@ -276,7 +276,7 @@ class Accesses:
                 may = may & (~condition.known | ((condition.data != 0) == (arm is node.args[1])))
         return may
 
-    def _range(self, atom: Expr, site: Site) -> tuple[int, int] | None:
+    def range_of(self, atom: Expr, site: Site) -> tuple[int, int] | None:
         """Smallest and largest value of an atom where the site may run; NO_RANGE when it never does."""
         if np.ndim(self.mask(site)) == 0 and bool(self.mask(site)):
             simple = self.evaluation.extremes(atom, site.loop)

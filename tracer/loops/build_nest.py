@@ -73,6 +73,7 @@ class _Builder:
         self.uses = uses
         self.pairs: Pairs = frozenset()
         self.exits: frozenset[str] = frozenset()
+        self.signed: set[str] = set()
         self.sites = SiteFinder(self.scalars, self.uses, lines, variables, own, plain_streams)
 
     def build(self) -> Nest:
@@ -116,7 +117,8 @@ class _Builder:
         known = self._stack(dict.fromkeys([*self.uses.told, *lives]) if nest.pointers[1] else lives)
         stack = {**self._lent(lives, sites), **known}
         lent = _lent_behind(sites)
-        return replace(nest, stack=stack, made=made, loose=loose, exits=self.taken, lent=lent)
+        signed = frozenset(self.signed)
+        return replace(nest, stack=stack, made=made, loose=loose, exits=self.taken, lent=lent, signed=signed)
 
     def _cycles(self, loop: Loop) -> list[Obstacle]:
         """Cycles in a loop, and in none inside of it, that are no loops: entered in several places by gotos."""
@@ -147,6 +149,8 @@ class _Builder:
 
     def _data_places(self, name: str, within: Loop, exits: frozenset[str]) -> tuple[Place, ...]:
         found = roles(self.uses, name, within.blocks, exits, self.pairs)
+        if found.signs:
+            self.signed.add(name)
         return tuple(self._place(instruction) or NOWHERE for instruction in found.data)
 
     def _stack(self, lives: Iterable[str]) -> dict[str, int]:

@@ -174,10 +174,14 @@ class Skipped:
         """Whether a phi has this value only after the layout has been given up."""
         return label in self.final and _made_in(self.view, text, self.final)
 
+    def ways(self, phi: Instruction) -> list[tuple[Operand, str]]:
+        """The values that a phi may have while the layout is in force, and the blocks that they come from."""
+        ways = zip(phi.operands, phi.labels, strict=True)
+        return [(operand, label) for operand, label in ways if not self.is_dropped(operand.text, label)]
+
     def arms(self, phi: Instruction) -> list[Operand]:
         """The values that a phi may have while the layout is in force."""
-        arms = zip(phi.operands, phi.labels, strict=True)
-        return [operand for operand, label in arms if not self.is_dropped(operand.text, label)]
+        return [operand for operand, _ in self.ways(phi)]
 
     def taken(self, name: str) -> str:
         """What a value is while the layout is in force: of phis behind an exit what does not come from there."""

@@ -22,6 +22,8 @@ FORMING = frozenset(
     {"sext", "zext", "trunc", "add", "sub", "mul", "shl", "or", "freeze", "getelementptr", "select", "phi"}
 )
 
+SIGNS = {("sgt", "-1"), ("slt", "0"), ("eq", "-1"), ("ne", "-1")}
+
 
 def forms(instruction: Instruction, fixed: Callable[[str], bool]) -> bool:
     """Whether an address may be formed with what an instruction computes, and still be linear in its operands.
@@ -44,12 +46,14 @@ class Roles:
         forming: names of the values between it and the addresses, itself included.
         addresses: accesses whose address it forms.
         bounds: comparisons that only count the iterations of a loop, with numbers that are linear in it.
+        signs: comparisons that only ask whether it is negative: of a start of rows, no number of which ever is.
         data: every other use.
     """
 
     forming: frozenset[str]
     addresses: tuple[Instruction, ...]
     bounds: tuple[Instruction, ...]
+    signs: tuple[Instruction, ...]
     data: tuple[Instruction, ...]
 
 
@@ -111,7 +115,8 @@ def roles(
     which gives it new numbers only where the count stays. Every other test that leaves a loop is on data.
     Comparing a start with its end only asks whether the piece is empty, and their difference is how long it is, which
     no reordering changes: `pairs` names such values, and what compares or subtracts them counts as a bound. So does how
-    far a loop has come from the value itself (`p - row[i]`), whatever number it is.
+    far a loop has come from the value itself (`p - row[i]`), whatever number it is; and whether what was searched from
+    a start on was found (`k >= 0`, where it is -1 else).
     """
     definitions = uses.view.definitions
 
@@ -122,6 +127,8 @@ def roles(
     addresses: dict[int, Instruction] = {}
     bounds: dict[int, Instruction] = {}
     data: dict[int, Instruction] = {}
+    signs: dict[int, Instruction] = {}
+    starts = any(name in pair for pair in pairs)
     stack = [(name, False)]
     seen: set[tuple[str, bool]] = set()
     while stack:
@@ -148,12 +155,15 @@ def roles(
                 stack.append((str(user.result), bent or _bends(user, fixed)))
             elif not bent and (user.result in exits or _asks_if_empty(uses, user, pairs)):
                 bounds[id(user)] = user
+            elif starts and _asks_for_sign(uses, user, name):
+                signs[id(user)] = user
             elif user.op == "call" and user.word.startswith("@llvm.mem") and current in _pointers(user):
                 addresses[id(user)] = user
             else:
                 data[id(user)] = user
     bounds = {key: user for key, user in bounds.items() if key not in data}  # some way to it is not linear
-    return Roles(frozenset(forming), tuple(addresses.values()), tuple(bounds.values()), tuple(data.values()))
+    found = (tuple(part.values()) for part in (addresses, bounds, signs, data))
+    return Roles(frozenset(forming), *found)
 
 
 def _is_larger_end(uses: Uses, user: Instruction, pairs: Pairs) -> bool:
@@ -203,6 +213,28 @@ def _asks_if_empty(uses: Uses, user: Instruction, pairs: Pairs) -> bool:
     one, other = (_source(uses, operand.text) for operand in user.operands)
     tested = (one, other), (_behind_next(uses, one), other), (one, _behind_next(uses, other))
     return any(frozenset(pair) in pairs for pair in tested)
+
+
+def _asks_for_sign(uses: Uses, user: Instruction, name: str) -> bool:
+    """Whether it asks if a number is negative, or -1, that is constant or was counted from `name` on."""
+    if user.op != "icmp" or (user.word, user.operands[1].text) not in SIGNS:
+        return False
+    seen: set[str] = set()
+    stack = [user.operands[0].text]
+    while stack:
+        current = stack.pop()
+        if current in seen or current == name or not current.startswith("%"):
+            continue
+        seen.add(current)
+        made = uses.view.definitions.get(current)
+        op, operands = ("", []) if made is None else (made.instruction.op, made.instruction.operands)
+        if op in ("phi", "select", "sext", "zext", "trunc", "freeze"):
+            stack += [operand.text for operand in operands[1 if op == "select" else 0 :]]
+        elif op == "add" and operands[1].text.isdigit():
+            stack.append(operands[0].text)
+        else:
+            return False
+    return True
 
 
 def _behind_next(uses: Uses, name: str) -> str:

@@ -69,6 +69,35 @@ def _comes_through(flow: ControlFlow, above: str, target: str, label: str, block
     return flow.dominates(target, label) and all(flow.dominates(target, other) for other in others)
 
 
+def permuted(
+    view: FunctionView,
+    made: Instruction,
+    invariant: Callable[[str], bool],
+    arms: Callable[[Instruction], Iterable[Operand]],
+) -> list[Operand]:
+    """Loop-invariant values that a web of phis and selects permutes (two buffers that swap); none if there is more.
+
+    `arms`: the values that a phi may have. O(values of the web).
+    """
+    leaves: dict[Operand, None] = {}
+    seen: set[str] = set()
+    stack = [made]
+    while stack:
+        current = stack.pop()
+        if current.result in seen:
+            continue
+        seen.add(str(current.result))
+        for operand in current.operands[1:] if current.op == "select" else arms(current):
+            found = view.definitions.get(operand.text)
+            if invariant(operand.text):
+                leaves[operand] = None
+            elif found is not None and found.instruction.op in ("phi", "select"):
+                stack.append(found.instruction)
+            else:
+                return []
+    return list(leaves)
+
+
 def pointer_sources(view: FunctionView, pointers: Iterable[Operand], ends: Callable[[str], bool]) -> Iterator[Operand]:
     """What pointers are made from by sums and merges alone, each once. `ends`: where else the walk ends.
 

@@ -23,7 +23,8 @@ from tracecut.ir.loops.nest import Exit
 
 from .bit_masks import low_bits, masks
 from .exits import Skipped
-from .phi_sources import LEFT_BEHIND, LEFT_OUT, decided_by, incoming, runs_twice, walked_base
+from .left_behind import LeftBehind
+from .phi_sources import LEFT_BEHIND, LEFT_OUT, decided_by, incoming, permuted, runs_twice, walked_base
 from .pointer_rotation import rotation, turns_in
 from .row_numbers import read_at
 
@@ -42,6 +43,7 @@ class ScalarView:
         self.view = view
         self.root = root
         self.pool = pool
+        self.left = LeftBehind(view, root, pool)
         self._known: dict[tuple[str, str], Expr] = {}
         self._active: set[str] = set()
         self._depth = 0
@@ -229,8 +231,8 @@ class ScalarView:
                 turns = self._turns(made, loop)
                 if turns:
                     return self.pool.make("state", (f"{loop.header}:{len(turns)}",), tuple(turns))
-                leaves = self._web(made)
-                return self.pool.any_of(leaves) if leaves else self._somewhere(made, CARRIED)
+                leaves = permuted(self.view, made, self.is_invariant, self.skipped.arms)
+                return self.pool.any_of(map(self.operand, leaves)) if leaves else self._somewhere(made, CARRIED)
             sides = incoming(made, loop)
             assert sides is not None
             init = self.operand(sides[0])
@@ -282,34 +284,13 @@ class ScalarView:
         somewhere = set(turns) <= set(first) and not any(first[name].text in NOTHING for name in turns)
         return [self.operand(first[name]) for name in turns] if len(turns) > 1 and somewhere else []
 
-    def _web(self, made: Instruction) -> list[Expr]:
-        """Loop-invariant values that a web of phis and selects permutes (two buffers that swap)."""
-        leaves: list[Expr] = []
-        seen: set[str] = set()
-        stack = [made]
-        while stack:
-            current = stack.pop()
-            if current.result in seen:
-                continue
-            seen.add(str(current.result))
-            operands = current.operands[1:] if current.op == "select" else self.skipped.arms(current)
-            for operand in operands:
-                found = self.view.definitions.get(operand.text)
-                if self.is_invariant(operand.text):
-                    leaves.append(self.operand(operand))
-                elif found is not None and found.instruction.op in ("phi", "select"):
-                    stack.append(found.instruction)
-                else:
-                    return []
-        return list(dict.fromkeys(leaves))
-
     def _after_loops(self, made: Instruction, block: str) -> Expr:
-        value = self.operand(made.operands[0])
-        return self._somewhere(made, LEFT_BEHIND) if self._is_left_behind(value, made, block) else value
+        value = self.left.at_the_end(self.operand(made.operands[0]), made.labels, block)
+        return self._somewhere(made, LEFT_BEHIND) if self._is_left_behind(value, made.labels, block) else value
 
-    def _is_left_behind(self, value: Expr, phi: Instruction, block: str) -> bool:
+    def _is_left_behind(self, value: Expr, labels: Iterable[str], block: str) -> bool:
         """Whether a value may be another one in each iteration of a loop that was left on the way to a phi."""
-        inner = [loop for label in phi.labels if (loop := self.view.flow.innermost(label)) is not None]
+        inner = [loop for label in labels if (loop := self.view.flow.innermost(label)) is not None]
         around = [loop for each in inner for loop in (each, *each.ancestors())]
         left = [loop for loop in around if block not in loop.blocks and loop.blocks <= self.root.blocks]
         return any(self.varies_in(value, loop) for loop in left)
@@ -321,15 +302,22 @@ class ScalarView:
         return unknown if base is None else self.pool.op("add", "ptr", self.operand(base), unknown)
 
     def _merge(self, made: Instruction, block: str) -> Expr:
-        arms = self.skipped.arms(made)
-        values = [self.operand(operand) for operand in arms] or [self.pool.opaque(LEFT_OUT)]
+        ways = self.skipped.ways(made)
+        labels = [label for _, label in ways]
+        values = [self._value_of_way(operand, label, block) for operand, label in ways]
+        values = values or [self.pool.opaque(LEFT_OUT)]
         if all(value is values[0] for value in values):
             return values[0]
-        found = decided_by(self.view.flow, made, block) if len(arms) == len(made.operands) else None
+        found = decided_by(self.view.flow, made, block) if len(ways) == len(made.operands) else None
         condition = None if found is None else self.operand(found[0])
-        if found is None or condition is None or self._is_left_behind(condition, made, block):
-            return self.pool.any_of(values)
+        if found is None or condition is None or self._is_left_behind(condition, made.labels, block):
+            by_exits = self.left.chosen(labels, values, block)
+            return self.pool.any_of(values) if by_exits is None else by_exits
         return self.pool.make("choice", (), (condition, values[found[1]], values[1 - found[1]]))
+
+    def _value_of_way(self, operand: Operand, label: str, block: str) -> Expr:
+        value = self.left.at_the_end(self.operand(operand), (label,), block)
+        return self.pool.opaque(LEFT_BEHIND) if self._is_left_behind(value, (label,), block) else value
 
     def offset(self, made: Instruction) -> Expr:
         """Bytes that a getelementptr adds to its base."""

@@ -70,6 +70,8 @@ def _slope(pool: Pool, expr: Expr, loop: int) -> Expr | None:
         return pool.const(1) if expr.data[0] == loop else zero
     if expr.kind == "load" or not expr.args:
         return zero
+    if expr.kind == "left":
+        return None
     parts = [_slope(pool, part, loop) for part in expr.args]
     if all(part is zero for part in parts):
         return zero

@@ -166,7 +166,7 @@ def record_of(facts: Facts, array: Array, pattern: Pattern) -> int:
     bounds = facts.bounds.get(field) if (field := facts.field_of(pattern)) is not None else None
     if bounds is None or pattern.kind != SEGMENT or pattern.inner is None:
         return array.record(pattern)
-    return array.record(pattern) - bounds.skipped[int(pattern.inner.data[0])]
+    return array.record(pattern) - bounds.skipped.get(int(pattern.inner.data[0]), 0)
 
 
 def _begins(facts: Facts, bounds: Bounds, pattern: Pattern) -> bool:
@@ -180,7 +180,25 @@ def _begins(facts: Facts, bounds: Bounds, pattern: Pattern) -> bool:
     assert pattern.inner is not None
     loop, most = int(pattern.inner.data[0]), int(bounds.values[-1])
     over = {str(node.data[0]) for node in _told(facts, loop)}
-    return start in over and loop in bounds.skipped and holds_in_pieces(facts.accesses, pattern, most)
+    searches = facts.nest.loops[loop].trip is None and _stays_in_row(facts, bounds, pattern)
+    return (searches or (start in over and loop in bounds.skipped)) and holds_in_pieces(facts.accesses, pattern, most)
+
+
+def _stays_in_row(facts: Facts, bounds: Bounds, pattern: Pattern) -> bool:
+    """Whether an access that no end of a row is told to (`while (col[k] != j) k++`) stays in the row that it begins
+    in. O(iterations)."""
+    assert pattern.major is not None
+    found, loop = facts.accesses.addresses(pattern.access), pattern.access.site.loop
+    array, table = facts.arrays[facts.home[pattern]], facts.arrays[bounds.array]
+    if found is None:
+        return False
+    addresses, runs = (np.broadcast_to(part, facts.accesses.size(loop) or 0) for part in found)
+    place = np.broadcast_to(facts.accesses.evaluation.at(pattern.major.args[0], loop).data, addresses.size)[runs]
+    row = (place - table.object.base - table.origin) // table.stride - bounds.first
+    datum = (addresses[runs] - array.object.base - array.origin) // array.stride - array.record(pattern)
+    if np.any(row < 0) or np.any(row >= bounds.values.size - 1):
+        return False
+    return bool(np.all((bounds.values[row] <= datum) & (datum < bounds.values[row + 1])))
 
 
 def _records(array: Array, pattern: Pattern) -> tuple[int, int]:

@@ -1,4 +1,5 @@
-"""What a loop leaves behind by one of two exits is no expression of its counter: that is no number behind it."""
+"""What a loop leaves behind by one of two exits follows from which is taken, and from the number that it has then: its
+counter, and what decides inside of it, are no numbers behind it."""
 
 from __future__ import annotations
 
@@ -39,12 +40,14 @@ end:
 
 
 @pytest.mark.parametrize(("one", "other"), [("3", "7"), ("%k", "%k"), ("%k", "7"), ("%i", "7")])
-def test_it_is_not_known_by_which_exit(one: str, other: str) -> None:
+def test_a_run_tells_by_which_exit(one: str, other: str) -> None:
     nest = Analysis(parse_module(TEXT.replace("ONE", one).replace("OTHER", other))).nest(0)
     (site,) = (site for site in nest.sites if site.writes)
-    nodes = [node for node in site.address.walk() if node.kind not in ("any", "opaque")]
-    assert site.address.has("any", "opaque")
-    assert not any(node.kind == "cmp" for node in nodes)
+    nodes = list(site.address.walk())
+    assert site.address.has("left") and not site.address.has("any", "opaque", "cmp")
+    assert {node.data[0] for node in nodes if node.kind == "counter"} <= {0}
+    edges = {node.data[1] for node in nodes if node.kind == "left"}
+    assert edges - {""} == (set() if one == other else {"search>found"})
 
 
 def test_what_both_exits_leave_is_known() -> None:

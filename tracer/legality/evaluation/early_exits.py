@@ -15,12 +15,12 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 from tracecut.ir.loops.expressions import Expr, walk_all
-from tracecut.ir.loops.nest import NestLoop
+from tracecut.ir.loops.nest import Nest, NestLoop
 from tracecut.ir.loops.path_conditions import Condition, literals
 
 from .condition_values import must_hold
 from .iteration_domains import Domain, inner_domain
-from .masked_arithmetic import Bools, Values
+from .masked_arithmetic import UNKNOWN, Bools, Values
 
 
 class Asked(Protocol):
@@ -31,6 +31,16 @@ class Asked(Protocol):
     def truth(self, condition: Condition, loop: int) -> Bools | np.bool_: ...
 
     def whole(self, loop: int) -> Domain | None: ...
+
+
+class Leaving(Protocol):
+    """What knows the iterations of loops, and when they are entered (`evaluate.Evaluation`)."""
+
+    nest: Nest
+
+    def domain(self, loop: int) -> Domain | None: ...
+    def is_step(self, loop: int) -> bool: ...
+    def truth(self, condition: Condition, loop: int) -> Bools | np.bool_: ...
 
 
 def until_exit(info: NestLoop, made: Domain, asked: Asked, outer: int | None) -> Domain | None:
@@ -48,13 +58,17 @@ def until_exit(info: NestLoop, made: Domain, asked: Asked, outer: int | None) ->
         return made
     if outer is None:
         return None
-    return cut_domain(made, [must_hold(taken, lambda expr: asked.at(expr, info.id)) for _, taken in info.early], outer)
+    may = [asked.truth(taken, info.id) for _, taken in info.early]
+    must = [must_hold(taken, lambda expr: asked.at(expr, info.id)) for _, taken in info.early]
+    return cut_domain(made, must, outer, may)
 
 
-def cut_domain(domain: Domain, exits: Sequence[Bools | np.bool_], outer: int) -> Domain:
+def cut_domain(
+    domain: Domain, exits: Sequence[Bools | np.bool_], outer: int, may: Sequence[Bools | np.bool_] = ()
+) -> Domain:
     """Iterations up to the first one that takes an exit, in each of `outer` entries.
 
-    `exits`: for each exit, in which iterations it is taken. O(iterations · exits).
+    `exits`: for each exit, in which iterations it is taken. `may`: in which it may be. O(iterations · exits).
     """
     assert domain.parent is not None
     counts = domain.in_each(outer).copy()
@@ -63,8 +77,17 @@ def cut_domain(domain: Domain, exits: Sequence[Bools | np.bool_], outer: int) ->
         taken |= found
     ends = np.flatnonzero(taken)
     entries, first = np.unique(domain.parent[ends], return_index=True)
-    counts[entries] = domain.counter[ends[first]] + 1
-    return inner_domain(domain.loop, counts)
+    last = ends[first]
+    counts[entries] = domain.counter[last] + 1
+    by = np.zeros((len(exits), outer), np.bool_)
+    for place, found in enumerate(exits):
+        by[place, entries] = np.broadcast_to(found, domain.size)[last]
+    sooner = np.zeros(domain.size, np.bool_)
+    for found in may:
+        sooner |= found
+    sooner &= ~taken
+    sure = not sooner.any() or not np.any(domain.counter[sooner] < counts[domain.parent[sooner]])
+    return inner_domain(domain.loop, counts, by, sure=sure)
 
 
 def changes(info: NestLoop) -> bool:
@@ -75,8 +98,9 @@ def changes(info: NestLoop) -> bool:
 
 def counts_until_exit(
     info: NestLoop, outer: Bools, ask: Callable[[npt.NDArray[np.int64], Domain], Asked | None]
-) -> npt.NDArray[np.int64] | None:
-    """How often a loop without a trip count runs in each entry: up to the first exit that is taken, its iteration too.
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]] | None:
+    """How often a loop without a trip count runs in each entry: up to the first exit that is taken, its iteration too;
+    and which exits that one takes (exits × entries).
 
     Args:
         outer: which entries of the loop around it enter it at all.
@@ -86,7 +110,7 @@ def counts_until_exit(
     Looked at are one iteration of each entry, then the next two, four, … of those that are not left by then. None where
     it is not known of some iteration in front of that exit whether it takes one. O(iterations · literals).
     """
-    counts = np.zeros(outer.size, np.int64)
+    counts, by = np.zeros(outer.size, np.int64), np.zeros((len(info.early), outer.size), np.bool_)
     entries, first, length = np.flatnonzero(outer), 0, 1
     while entries.size:
         made = Domain(
@@ -101,15 +125,41 @@ def counts_until_exit(
         asked = ask(entries, made)
         if asked is None:
             return None
-        may, must = np.zeros(made.size, np.bool_), np.zeros(made.size, np.bool_)
-        for _, taken in info.early:
+        may, must = np.zeros(made.size, np.bool_), np.zeros((len(info.early), made.size), np.bool_)
+        for exit, (_, taken) in enumerate(info.early):
             may |= asked.truth(taken, info.id)
-            must |= must_hold(taken, lambda expr, asked=asked: asked.at(expr, info.id))  # type: ignore[misc]
-        ends, unknown = must.reshape(-1, length), (may & ~must).reshape(-1, length)
+            must[exit] = must_hold(taken, lambda expr, asked=asked: asked.at(expr, info.id))  # type: ignore[misc]
+        each, any_must = must.reshape(-1, entries.size, length), must.any(axis=0)
+        ends, unknown = any_must.reshape(-1, length), (may & ~any_must).reshape(-1, length)
         left = ends.any(axis=1)
         place = np.where(left, ends.argmax(axis=1), length)
         if np.any(unknown.any(axis=1) & (unknown.argmax(axis=1) < place)):
             return None
         counts[entries[left]] = first + place[left] + 1
+        by[:, entries[left]] = each[:, left, place[left]]
         entries, first, length = entries[~left], first + length, 2 * length
-    return counts
+    return counts, by
+
+
+def left(asked: Leaving, expr: Expr, level: int | None) -> Values:
+    """Values of a `left` node in the iterations of `level`: in which of its own a loop is left, or whether by an edge.
+
+    The number is unknown where the loop is not entered, the truth is False there. O(entries · exits).
+    """
+    info, edge = asked.nest.loops[expr.data[0]], str(expr.data[1])
+    around = asked.domain(level) if level is not None and level == info.parent else None
+    domain = None if around is None or asked.is_step(info.id) else asked.domain(info.id)
+    if domain is None or around is None or not domain.sure:
+        return UNKNOWN
+    exits = np.zeros((len(info.early), around.size), np.bool_) if domain.exits is None else domain.exits
+    if not edge:
+        # Left by the exit that counts, in front of its body, it has begun one iteration more than ran.
+        last = info.trip is None or bool(info.trip.data[2]) or exits.any(axis=0)
+        entered = asked.truth(info.reach, around.loop)
+        return Values(domain.in_each(around.size) - np.where(last, 1, 0), np.broadcast_to(entered, around.size))
+    places = [place for place, (early, _) in enumerate(info.early) if ">".join(early) == edge]
+    counts = info.trip is not None and ">".join(info.exit) == edge
+    taken = exits[places].any(axis=0)
+    if counts:
+        taken |= ~exits.any(axis=0)
+    return Values(np.negative(taken.astype(np.int64)), np.bool_(True)) if places or counts else UNKNOWN

@@ -19,7 +19,7 @@ from tracecut.tracer.loops.pointer_rotation import in_all_states
 
 from .condition_values import may_hold
 from .contents import let_go
-from .early_exits import changes, counts_until_exit, until_exit
+from .early_exits import changes, counts_until_exit, left, until_exit
 from .iteration_domains import DOMAIN_BYTES, VECTOR_BYTES, Domain, Levels, Room, inner_domain, pieces
 from .loaded_values import loaded, walked
 from .masked_arithmetic import UNKNOWN, Bools, Few, Values, combined
@@ -139,22 +139,25 @@ class Evaluation:
                 return None
             asked = self._asked()
             asked._begin(asked._domains, asked._values, made)
-            left = until_exit(info, made, asked, None if around is None else around.size)
-            self.cut |= set() if left is made else {loop}
-            return left
-        counts, asked = counts.copy(), self._asked()
+            found = until_exit(info, made, asked, None if around is None else around.size)
+            self.cut |= set() if found is made else {loop}
+            return found
+        counts, asked, sure = counts.copy(), self._asked(), True
+        exits = np.zeros((len(info.early), counts.size), np.bool_)
         above = self.levels.above(loop) - {loop}
         for low, high in pieces(counts, PIECE):
             made = inner_domain(loop, counts[low:high])
             asked._begin(*self._part(around, above, slice(low, high)), made)
-            left = until_exit(info, made, asked, high - low)
-            if left is None or not left.inner:
+            found = until_exit(info, made, asked, high - low)
+            if found is None or not found.inner:
                 self.cut.add(loop)
                 return None
-            if left is not made:
+            if found is not made:
                 self.cut.add(loop)
-                counts[low:high] = left.in_each(high - low)
-        return inner_domain(loop, counts) if self.room.enter(loop, float(counts.sum(dtype=np.float64))) else None
+                counts[low:high], sure = found.in_each(high - low), sure and found.sure
+                exits[:, low:high] = found.exits
+        fits = self.room.enter(loop, float(counts.sum(dtype=np.float64)))
+        return inner_domain(loop, counts, exits, sure=sure) if fits else None
 
     def _asked(self) -> Evaluation:
         """Another evaluation of the same, for what lies behind exits: it means nothing, and is forgotten."""
@@ -191,11 +194,11 @@ class Evaluation:
             asked._begin(*self._part(around, above, entries), made)
             return asked
 
-        counts = counts_until_exit(info, taken, ask) if changes(info) else None
+        found = counts_until_exit(info, taken, ask) if changes(info) else None
         self.cut.add(info.id)
-        if counts is None or not self.room.enter(info.id, float(counts.sum(dtype=np.float64))):
+        if found is None or not self.room.enter(info.id, float(found[0].sum(dtype=np.float64))):
             return None
-        return inner_domain(info.id, counts)
+        return inner_domain(info.id, *found)
 
     def jobs(self, loop: int, region: int) -> npt.NDArray[np.int64]:
         """For each iteration of `loop`, the iteration of the enclosing loop `region` that it belongs to."""
@@ -346,6 +349,8 @@ class Evaluation:
             return UNKNOWN if number is None else Values(np.asarray(number), np.bool_(True))
         if kind == "counter":
             return self.counted(expr.data[0])
+        if kind == "left":
+            return left(self, expr, level)
         if kind == "load":
             return self._load(expr, level)
         if kind in NEVER_KNOWN:

@@ -32,12 +32,16 @@ class Domain:
         loop: its id. size: iterations in all.
         counts: iterations in each entry of the enclosing domain (int64), each from number 0 on; None where not known.
         given: (`parent`, `counter`) where there are no counts.
+        exits: which early exits each entry's last iteration takes (bool, exits × entries); None: none is.
+        sure: whether exactly these iterations run; False where an exit may be taken before.
     """
 
     loop: int
     size: int
     counts: npt.NDArray[np.int64] | None
     given: tuple[npt.NDArray[np.int64] | None, npt.NDArray[np.int64]] | None = None
+    exits: npt.NDArray[np.bool_] | None = None
+    sure: bool = True
 
     @property
     def inner(self) -> bool:
@@ -120,11 +124,13 @@ def steps_around(nest: Nest, region: int) -> frozenset[int]:
     return frozenset(found)
 
 
-def inner_domain(loop: int, counts: npt.NDArray[np.int64]) -> Domain:
+def inner_domain(
+    loop: int, counts: npt.NDArray[np.int64], exits: npt.NDArray[np.bool_] | None = None, *, sure: bool = True
+) -> Domain:
     """Iterations of a loop that runs so often in each entry of the domain around it."""
     size, counts = int(counts.sum()), counts.view()
     counts.flags.writeable = False  # others read it
-    return Domain(loop, size, counts)
+    return Domain(loop, size, counts, None, exits, sure)
 
 
 def _unrolled(counts: npt.NDArray[np.int64], size: int, unroll: Callable[..., None]) -> npt.NDArray[np.int64]:
