@@ -38,6 +38,7 @@ PROGRAMS = [
     "nodes",
     "stars",
     "cut",
+    "sought",
 ]
 REFUSED = re.compile(
     r"tracecut: scope (\d+): (?:an index array of \d+ entries has other values|"

@@ -92,6 +92,42 @@ def ends(d: Draft) -> None:
         d.line(f"{d.own(d.target(type, 'job'), write=True)} = {share.at(begin)};")
 
 
+def sought(d: Draft) -> None:
+    """The element of a node's row that names another one gets the own number; it may be none, or the next row's."""
+    d.note("row-sought", "row-picked", "row-written")
+    row, share, column = _rows(d, d.nodes, "unsigned")
+    d.note("memory-sum")
+    assert not isinstance(row.fill, str) and not isinstance(column.fill, str)
+    filled = [v for v in range(d.nodes) if row.fill[v] < row.fill[v + 1]] or [0]
+    style = d.pick({"inside": 20, "behind": 20, "function": 20, "sorted": 15, "while": 10, "unasked": 15})
+    sure = style == "while" or (style == "unasked" and d.chance(0.7))
+    nodes = [d.draw.choice(filled) for _ in range(d.extent)]
+    keys = [column.fill[d.draw.randrange(row.fill[v], max(row.fill[v + 1], row.fill[v] + 1))] for v in nodes]
+    if not sure:
+        nodes = [v if d.chance(0.9) else d.draw.randrange(d.nodes) for v in nodes]
+        keys = [key if d.chance(0.8) else d.draw.randrange(d.nodes) for key in keys]
+    at, key = (
+        d.own(d.new(name, "int", d.extent, fill=fill, plain=True)) for name, fill in (("at", nodes), ("key", keys))
+    )
+    e, begin, end, to = d.fresh("e"), row.at(at), row.at(f"{at} + 1"), column.at
+    found = f"{share.at(e)} += 3u * (unsigned){d.int_i} + 1u;"
+    head = f"for (int {e} = {begin}; {e} < {end}; {e}++)"
+    if style == "inside":
+        d.line(f"{head} {{", f"if ({to(e)} == {key}) {{", found, "break;", "}", "}")
+    elif style == "sorted":
+        d.line(f"{head} {{", f"if ({to(e)} >= {key}) {{", f"if ({to(e)} == {key})", f"    {found}", "break;", "}", "}")
+    elif style == "function":
+        text = f"static int NAME(const {row.type} *row, const int *to, int u, int v) {{ "
+        text += "for (int j = row[u]; j < row[u + 1]; j++) if (to[j] == v) return j; return -1; }"
+        name = d.helper("entry", text)
+        d.line(f"int {e} = {name}(&{row.at('0')}, &{to('0')}, {at}, {key});", f"if ({e} >= 0)", f"    {found}")
+    elif style == "while":
+        d.line(f"int {e} = {begin};", f"while ({to(e)} != {key})", f"    {e}++;", found)
+    else:
+        d.line(f"int {e};", head.replace("int ", ""), f"    if ({to(e)} == {key})", "        break;")
+        d.line(*([found] if style == "unasked" else [f"if ({e} < {end})", f"    {found}"]))
+
+
 def _rows(d: Draft, many: int, type: str) -> tuple[Array, Array, Array]:
     """Bounds of so many rows, and two arrays that they cut: what is written, and the numbers of nodes."""
     full = d.chance(0.3)

@@ -67,6 +67,10 @@ SHAPE_EXAMPLES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         placed(f"if (row[i] < row[i + 1]) y[row[i + 1] - 1] = {HALF.format('row[i + 1] - 1')}", **ROWS),
         placed(f"y[row[i + 1]] = {HALF.format('row[i + 1]')}", **ROWS),
     ),
+    "row-sought": (
+        placed(f"{ROW} if (perm[b] >= 1) {{ y[b] = {HALF.format('b')} break; }}", **ROWS),
+        placed(f"{ROW} if (perm[b] >= 1) {{ y[idx[b]] = {HALF.format('idx[b]')} break; }}", **ROWS),
+    ),
     "bound-loaded": (
         case("mark[idx[i]]++;", loop=LOADED),
         case("mark[idx[i]] = i;", loop=LOADED),

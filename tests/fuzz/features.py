@@ -96,6 +96,7 @@ FEATURES = {
     "row-written": "for (e = row[i]; e < row[i + 1]; e++) a[e] = …",
     "row-picked": "for (e = row[idx[i]]; e < row[idx[i] + 1]; e++)",
     "row-ends": "a[row[i + 1]], or the last element of a row",
+    "row-sought": "for (e = row[idx[i]]; e < row[idx[i] + 1]; e++) if (to[e] == key[i]) break; a[e] += …",
     "local-array": "an array in the body",
     "scratch": "an array outside of the loop that each iteration uses anew",
     # The loop.

@@ -105,6 +105,7 @@ SHAPES: dict[Statement, float] = {
     cut_rows.assembled: 12,
     cut_rows.compared: 8,
     cut_rows.ends: 16,
+    cut_rows.sought: 24,
 }
 SHAPED = 0.06  # of kernels with such a shape, and of those with one of STEPS
 ANEW = 0.4  # times that: the share of kernels around which each step makes an array anew

@@ -428,29 +428,6 @@ SHAPE computed(void) /* what rows name is calculated with, for data that stay wh
     told("computed");
 }
 
-SHAPE searched(void) /* what is written is where a search in a row has ended */
-{
-    fresh(5, 0);
-    int *row = row_, *to = to_, *at = ints(JOBS, DATA), *by = ints(JOBS, DATA);
-    long *a = a_, *x = x_, *y = y_;
-    for (int t = 0; t < SWEEPS; t++) {
-        for (int c = 0; c < JOBS; c++) // @searched
-            for (int k = row[at[c]]; k < row[at[c] + 1]; k++)
-                if (to[k] > by[c]) {
-                    a[k] += x[at[c]];
-                    break;
-                }
-        for (int v = 0; v < DATA; v++) { // @searched_applied
-            long sum = 0;
-            for (int k = row[v]; k < row[v + 1]; k++)
-                sum += a[k] * x[to[k]];
-            y[v] = sum & 1023;
-        }
-        settle(x, y);
-    }
-    told("searched");
-}
-
 SHAPE moving(void) /* the bounds are other ones in each step */
 {
     fresh(5, 0);
@@ -489,7 +466,6 @@ int main(void)
     empty();
     counted();
     computed();
-    searched();
     moving();
     return 0;
 }
