@@ -30,6 +30,15 @@ def test_what_is_found_moves_with_its_row(program: Catalogue, mark: str) -> None
     check(item, made)
 
 
+def test_what_is_only_read_there_is_read_from_a_copy(program: Catalogue) -> None:
+    item = of(program, "looked_up")
+    made = item.schedule(item.random(1))
+    (copy,) = {copy for copy in region_of(item, made).copies if copy.mode == "bounds"}
+    copies = [each for each in region_of(item, made).copies if each.mode == "spaced"]
+    assert {each.space for each in copies} == {copy.renumber[0].space}
+    check(item, made)
+
+
 @pytest.mark.parametrize("mark", STAYING)
 def test_where_it_may_lie_in_another_row_all_stays(program: Catalogue, mark: str) -> None:
     item = of(program, mark)

@@ -51,16 +51,27 @@ SHAPE inside(void) /* the search ends with what is done with it */
                     a[k] += x[at[c]];
                     break;
                 }
-        for (int v = 0; v < DATA; v++) { // @applied
-            long sum = 0;
-            for (int k = row[v]; k < row[v + 1]; k++)
-                sum += a[k] * x[to[k]];
-            y[v] = sum & 1023;
-        }
-        for (int v = 0; v < DATA; v++)
-            x[v] += y[v] & 15;
+        rest(x, y, a, row, to);
     }
     told("inside");
+}
+
+SHAPE looked_up(void) /* what is found is only read */
+{
+    fresh();
+    int *row = row_, *to = to_, *at = at_, *by = by_;
+    long *a = a_, *x = x_, *y = y_, *z = longs(JOBS, 9);
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int c = 0; c < JOBS; c++) // @looked_up
+            for (int k = row[at[c]]; k < row[at[c] + 1]; k++)
+                if (to[k] == by[c]) {
+                    z[c] += a[k] * x[at[c]];
+                    break;
+                }
+        rest(x, y, a, row, to);
+    }
+    show("looked_up", z, JOBS);
+    told("looked_up");
 }
 
 SHAPE greater(void) /* it may find nothing: numbers are compared as numbers */
@@ -234,6 +245,7 @@ SHAPE numbered(void) /* the place that is found is a number, too */
 int main(void)
 {
     inside();
+    looked_up();
     greater();
     behind();
     sure();
