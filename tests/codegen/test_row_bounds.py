@@ -37,7 +37,7 @@ MOVED = {  # mark → how many arrays in rows move, and how many are read from a
     "counted": (1, 1),
     "computed": (1, 1),
 }
-STAYING = ["backwards", "last", "ahead", "folded", "inside", "shared", "shared_too", "empty"]
+STAYING = ["backwards", "last", "ahead", "folded", "inside", "shared", "shared_too", "empty", "unreached"]
 
 
 @pytest.fixture(scope="module")

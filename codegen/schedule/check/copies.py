@@ -48,7 +48,7 @@ def check_copies(
                 raise ScheduleError(f"region {region.region} runs over copied pieces by their old starts or ends")
     views = {key: group.view for group in groups for key in group.sites}
     for access in accesses.inside(region.region):
-        told = {str(node.data[0]) for node in access.site.address.numbers()} if access.runs else set[str]()
+        told = {str(node.data[0]) for node in access.site.address.numbers()}
         if told & bounds and (access.site.key not in views or views[access.site.key] == OLD):
             raise ScheduleError(f"rows are reached by their old bounds at {access.site.place}")
         if access.site.key in bounds and accesses.nest.index_data.get(access.site.key, True):

@@ -67,9 +67,8 @@ def _bounds(facts: Facts, field: Field) -> Bounds | None:
         return None
     if not all(_reads_bound(facts, field, pattern) for pattern in inside.values()):
         return None
-    if any(
-        _unknown_places(facts, region) for region in {facts.inside[item.access.site.loop] for item in inside.values()}
-    ):
+    regions = {facts.inside[item.access.site.loop] for item in inside.values()}
+    if any(_unknown_places(facts, region) or _never_reached(facts, region, inside) for region in regions):
         return None
     known = [_records(array, pattern) for pattern in inside.values()]
     first, last = min(low for low, _ in known), max(high for _, high in known)
@@ -109,6 +108,15 @@ def _reads_bound(facts: Facts, field: Field, pattern: Pattern) -> bool:
 def _unknown_places(facts: Facts, region: int) -> bool:
     """Whether a region touches memory at a place that may follow from anything: from an old bound, too."""
     return any(site.address.has("opaque", "any") for site in facts.nest.sites_in(region))
+
+
+def _never_reached(facts: Facts, region: int, bounds: Collection[str]) -> bool:
+    """Whether a region has an access by one of the bounds that never ran: it would be made from the old ones."""
+    return any(
+        not any(access.runs for access in facts.accesses.by_site[site.key])
+        and any(str(node.data[0]) in bounds for node in site.address.numbers())
+        for site in facts.nest.sites_in(region)
+    )
 
 
 def _told(facts: Facts, loop: int) -> list[Expr]:

@@ -428,6 +428,27 @@ SHAPE computed(void) /* what rows name is calculated with, for data that stay wh
     told("computed");
 }
 
+SHAPE unreached(void) /* one of two statements never runs: nothing says where its data would be */
+{
+    fresh(5, 0);
+    int *row = row_, *to = to_, *at = ints(JOBS, DATA);
+    long *a = a_, *x = x_, *y = y_;
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int c = 0; c < JOBS; c++) // @unreached
+            for (int k = row[at[c]]; k < row[at[c] + 1]; k++)
+                if (to[k] == DATA)
+                    a[k] += x[at[c]];
+        for (int v = 0; v < DATA; v++) { // @unreached_applied
+            long sum = 0;
+            for (int k = row[v]; k < row[v + 1]; k++)
+                sum += a[k] * x[to[k]];
+            y[v] = sum & 1023;
+        }
+        settle(x, y);
+    }
+    told("unreached");
+}
+
 SHAPE moving(void) /* the bounds are other ones in each step */
 {
     fresh(5, 0);
@@ -466,6 +487,7 @@ int main(void)
     empty();
     counted();
     computed();
+    unreached();
     moving();
     return 0;
 }
