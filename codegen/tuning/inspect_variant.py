@@ -68,7 +68,13 @@ def inspect_variant(found: Captured, scope: int, exits: tuple[str, ...], wanted:
 
     Raises UnsupportedError when it cannot be understood, ArtefactError when what stays without the exits cannot be
     described.
+
+    What the text alone keeps from being understood is refused before anything is evaluated: scopes are as large as the
+    program.
     """
+    refused = scope_refusal(found.analysis.nest(scope, exits))
+    if refused is not None:
+        raise UnsupportedError(f"the loop {refused.says} ({refused.places[0].told})")
     why = ""
     flat, tables = _flat(found)
     nest = from_json(to_json(flat.nest(scope, exits)))
@@ -108,9 +114,6 @@ def _flattened(
     steps = steps_around(nest, region) if single else frozenset[int]()
     memory = found.capture.seen_by(nest, numbers).memory
     fill = _gathered(found.capture.memory)
-    refused = scope_refusal(nest)
-    if refused is not None:
-        raise UnsupportedError(f"the loop {refused.says} ({refused.places[0].told})")
     rows = FlatScope(nest, tuple(row_tables(nest, known)), memory, numbers, single, steps)
     unused = rows.unused()
     try:

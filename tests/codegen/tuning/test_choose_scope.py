@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tracecut.codegen.schedule.inspector.inspect_scope import Inspection
-from tracecut.codegen.tuning.choose_scope import choose_scope
+from tracecut.codegen.schedule.inspector.inspect_scope import Inspection, inspect_scope
+from tracecut.codegen.tuning import inspect_variant
+from tracecut.codegen.tuning.choose_scope import ScopeChoice, choose_scope
 from tracecut.codegen.tuning.inspect_variant import Captured, Wanted
+from tracecut.ir.loops.nest import Nest
 
 from tracecut.pipeline.stages.tune import scope_exits
 
@@ -75,8 +78,46 @@ def test_loops_over_a_list_that_never_ran_are_exits(when: str, apart: bool, tmp_
     assert [site.apart for site in written] == [apart]
 
 
+# What the steps call may touch any memory.
+CALLING = """
+int main(int argc, char **argv)
+{
+    int *a = ints(JOBS, DATA);
+    long *x = longs(DATA, 1000), *r = longs(DATA, 1000), sum = 0;
+    for (int t = 0; t < 12; t++) {
+        for (long j = 0; j < JOBS; j++) // @sweep
+            r[a[j]] += x[a[j]] & 15;
+        sum += system(argc > 1 ? argv[1] : ":");
+    }
+    printf("%ld\\n", sum + r[7]);
+    return 0;
+}
+"""
+
+
+def test_a_scope_that_its_text_refuses_is_not_evaluated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    looked = []
+
+    def look(nest: Nest, *known: Any, **options: Any) -> Inspection:
+        looked.append(nest.root)
+        return inspect_scope(nest, *known, **options)
+
+    monkeypatch.setattr(inspect_variant, "inspect_scope", look)
+    choice, (outer, region) = choose(CALLING, tmp_path)
+    assert choice.chosen is not None and choice.chosen.scope == region and looked == [region]
+    assert choice.refused[outer].startswith("the loop contains a call to system")
+
+
 def chosen(source: str, folder: Path, **options: int) -> Inspection:
     """The sweep of a program as it is understood in the scope that is chosen for it, the outermost one."""
+    choice, scopes = choose(source, folder, **options)
+    assert choice.chosen is not None and choice.chosen.scope == scopes[0]
+    assert choice.chosen.inspection.enough(scopes[-1])
+    return choice.chosen.inspection
+
+
+def choose(source: str, folder: Path, **options: int) -> tuple[ScopeChoice, list[int]]:
+    """What is chosen for the sweep of a program, and its scopes, outermost first."""
     subject = trace((PROGRAMS / "prelude.h").read_text() + source, folder, **options)
     analysis, traced = subject.compiled.analysis, subject.traced
     line = subject.lines["sweep"]
@@ -86,6 +127,4 @@ def chosen(source: str, folder: Path, **options: int) -> Inspection:
     captured = Captured(analysis, subject.capture(region), region, traced.values)
     wanted = Wanted(True, False, None)
     choice = choose_scope(captured, {"scopes": scopes, "exits": found}, traced.profile.entries, lambda: wanted)
-    assert choice.chosen is not None and choice.chosen.scope == scopes[0]
-    assert choice.chosen.inspection.enough(region)
-    return choice.chosen.inspection
+    return choice, scopes
