@@ -33,11 +33,22 @@ class FunctionView:
         }
         self.parameter_types = {parameter.name: parameter.type for parameter in function.parameters}
         self._innermost: dict[str, Loop | None] = {}
+        self._own: dict[Loop, list[str]] | None = None
 
     def innermost(self, block: str) -> Loop | None:
         if block not in self._innermost:
             self._innermost[block] = self.flow.innermost(block)
         return self._innermost[block]
+
+    def own_blocks(self, loop: Loop) -> list[str]:
+        """Blocks of a loop that lie in no loop inside of it, in reverse postorder. O(1), O(blocks) the first time."""
+        if self._own is None:
+            self._own = {one: [] for one in self.loop_ids}
+            for name in self.flow.order:
+                around = self.innermost(name)
+                if around is not None:
+                    self._own[around].append(name)
+        return self._own[loop]
 
     def origin(self, name: str) -> str:
         """The base pointer of a pointer, through all getelementptr instructions."""

@@ -9,7 +9,7 @@ from tracecut.ir.llvm import Instruction, Operand
 from tracecut.ir.llvm.control_flow import Loop
 from tracecut.ir.llvm.debug_info import Lines, Place
 from tracecut.ir.llvm.module import GlobalVariable
-from tracecut.ir.loops.expressions import Expr, Pool, pointer_roots
+from tracecut.ir.loops.expressions import Expr, Pool, pointer_roots, walk_all
 from tracecut.ir.loops.nest import (
     NOWHERE,
     Carried,
@@ -27,7 +27,7 @@ from tracecut.ir.loops.path_conditions import ALWAYS, Condition, Literal, both
 
 from .find_sites import SiteFinder
 from .index_roles import Pairs, exit_tests, piece_pairs, roles
-from .linear_forms import linear_form
+from .linear_forms import Forms
 from .live_ins import live_ins, made_at, may_stray
 from .reach_conditions import reach_conditions
 from .scalar_evolution import ScalarView
@@ -97,9 +97,8 @@ class _Builder:
         counting = [info.exit for info in loops.values() if info.trip is not None]
         self.exits = exit_tests(self.uses, counting)
         loops = {number: replace(info, counter_data=self._counter_data(info)) for number, info in loops.items()}
-        names = {node.data[0] for site in sites for node in site.address.walk() if node.kind == "load"}
-        trips = [info.trip for info in loops.values() if info.trip is not None]
-        names |= {node.data[0] for trip in trips for node in trip.walk() if node.kind == "load"}
+        used = [*(site.address for site in sites), *(info.trip for info in loops.values() if info.trip is not None)]
+        names = {node.data[0] for node in walk_all(used) if node.kind == "load"}
         leaving = exit_tests(self.uses, (*counting, *self.root.exits))  # a job leaves none of its loops by the others
         nest = Nest(
             self.view.function.name,
@@ -116,7 +115,7 @@ class _Builder:
         loose = frozenset(name for name, type in lives.items() if type == "ptr" and may_stray(self.view, name))
         known = self._stack(dict.fromkeys([*self.uses.told, *lives]) if nest.pointers[1] else lives)
         stack = {**self._lent(lives, sites), **known}
-        lent = _lent_behind(sites)
+        lent = _lent_behind(sites, self.sites.forms)
         signed = frozenset(self.signed)
         return replace(nest, stack=stack, made=made, loose=loose, exits=self.taken, lent=lent, signed=signed)
 
@@ -175,7 +174,7 @@ class _Builder:
         """
         found = {name: 0 for name, type in lives.items() if type == "ptr" and not name.startswith("@")}
         for site in sites:
-            form = linear_form(site.address, {})
+            form = self.sites.forms.of(site.address)
             for atom, factor in form.terms.items():
                 for name in [str(node.data[0]) for node in pointer_roots(atom) if node.kind == "live"]:
                     alone = len(form.terms) == factor == 1 and atom.kind == "live" and site.length is None
@@ -197,7 +196,6 @@ class _Builder:
         end = ending(self.scalars, loop)
         header = self.view.flow.blocks[loop.header]
         carried = tuple(self._carried(phi, loop) for phi in header.phis)
-        own_blocks = [name for name in loop.blocks if self.view.innermost(name) is loop]
         return NestLoop(
             id=number,
             parent=self.view.loop_ids[loop.parent] if loop is not self.root and loop.parent else None,
@@ -210,7 +208,7 @@ class _Builder:
             obstacles=tuple(obstacles),
             carried=carried,
             results=tuple(self._results(loop, carried, end.edge if end.edge[0] else None)),
-            instructions=sum(len(self.view.flow.blocks[name].instructions) for name in own_blocks),
+            instructions=sum(len(self.view.flow.blocks[name].instructions) for name in self.view.own_blocks(loop)),
             exit=end.edge,
             early=tuple((edge, self._taken(edge, holds, reach)) for edge, holds in end.early),
             through=tuple(self.view.loop_ids[inner] for inner in end.through),
@@ -308,7 +306,7 @@ class _Builder:
 VARYING = ("counter", "opaque", "any", "state", "choice")
 
 
-def _lent_behind(sites: Iterable[Site]) -> tuple[tuple[Expr, int], ...]:
+def _lent_behind(sites: Iterable[Site], forms: Forms) -> tuple[tuple[Expr, int], ...]:
     """Bytes behind pointers that are loaded from one place, where only fixed places are reached from there.
 
     `this->problem->rows`: the problem may be on the stack of any caller, as what parameters point to (`_lent`).
@@ -316,7 +314,7 @@ def _lent_behind(sites: Iterable[Site]) -> tuple[tuple[Expr, int], ...]:
     found: dict[Expr, int] = {}
     roams: set[Expr] = set()
     for site in sites:
-        form = linear_form(site.address, {})
+        form = forms.of(site.address)
         for atom, factor in form.terms.items():
             for node in pointer_roots(atom):
                 if (

@@ -11,7 +11,7 @@ from tracecut.ir.llvm.debug_info import Lines
 from tracecut.ir.llvm.demangle import function_name
 from tracecut.ir.llvm.module import GlobalVariable
 from tracecut.ir.llvm.passes.allocated.allocation_uses import ALLOCATE, Use, uses_of
-from tracecut.ir.llvm.stream_output import OUTPUT, of_stream
+from tracecut.ir.llvm.stream_output import OUTPUT
 from tracecut.ir.llvm.substitute import aligned_to
 from tracecut.ir.loops.expressions import Expr, pointer_roots
 from tracecut.ir.loops.nest import NOWHERE, Effect, Fill, Obstacle, ObstacleKind, Put, Read, Reduce, Repeat, Site, Write
@@ -19,7 +19,7 @@ from tracecut.ir.loops.path_conditions import Condition
 
 from .array_lifetimes import birthplace
 from .grown_here import grown_here
-from .linear_forms import linear_form
+from .linear_forms import Forms
 from .phi_sources import pointer_sources
 from .row_numbers import read_at
 from .scalar_evolution import ScalarView
@@ -37,14 +37,6 @@ def _walk_outside(expr: Expr, inside: set[Expr]) -> list[Expr]:
             found[node] = None
             stack.extend(node.args)
     return list(found)
-
-
-def _reads_the_same(node: Expr, other: Expr) -> bool:
-    """Whether two loads read the same number of the same place, if nothing writes there in between."""
-    if node.kind != "load" or node.data[1] != other.data[1]:
-        return False
-    mine, theirs = linear_form(node.args[0], {}), linear_form(other.args[0], {})
-    return (mine.const, mine.terms) == (theirs.const, theirs.terms)
 
 
 class SiteFinder:
@@ -71,6 +63,7 @@ class SiteFinder:
         self.lines = lines
         self.variables = variables
         self.own = own
+        self.forms = Forms({})
         self.births: dict[str, int | None] = {}
         self.temporaries: dict[str, Use | None] = {}
         self.plain_streams = plain_streams
@@ -84,13 +77,9 @@ class SiteFinder:
         sites: list[Site] = []
         reductions = self.uses.reductions(loop)
         folded = {id(found.load) for _, found in reductions.values()}
-        keys = {
-            id(item): f"store:{name}:{place}"
-            for name in loop.blocks
-            for place, item in enumerate(self.view.flow.blocks[name].instructions)
-        }
-        for name in self.view.flow.order:
-            if self.view.innermost(name) is not loop or name in self.scalars.skipped.blocks:
+        keys = self.uses.keys
+        for name in self.view.own_blocks(loop):
+            if name in self.scalars.skipped.blocks:
                 continue
             block = self.view.flow.blocks[name]
             condition = reach.get(name)
@@ -122,7 +111,7 @@ class SiteFinder:
         instruction: Instruction,
         number: int,
         condition: Condition,
-        keys: dict[int, str],
+        keys: Mapping[int, str],
         block: Block,
         reduction: MemoryReduction | None,
     ) -> Site:
@@ -178,16 +167,25 @@ class SiteFinder:
             return Put(value.text)
         every = {node for node in address.walk() if node.kind == "load" and node.data[1] != "ptr"}
         indices = every - {inner for node in every for inner in node.args[0].walk()}  # not what an index is loaded by
+        if not indices:
+            return None
         made_of = self._made_of(value)
         walked = {node for part in made_of for node in part.walk()}
-        again = {node for node in walked if any(_reads_the_same(node, index) for index in indices)} - indices
+        again = {node for node in walked if any(self._reads_the_same(node, index) for index in indices)} - indices
         loads: dict[str, None] = dict.fromkeys(sorted(str(node.data[0]) for node in again))
         for node in (node for part in made_of for node in _walk_outside(part, indices | again)):
             if node.kind in ("counter", "opaque", "any", "state"):
                 return None
             if node.kind == "load":
                 loads[str(node.data[0])] = None
-        return Put(value.text, tuple(loads)) if indices else None
+        return Put(value.text, tuple(loads))
+
+    def _reads_the_same(self, node: Expr, other: Expr) -> bool:
+        """Whether two loads read the same number of the same place, if nothing writes there in between."""
+        if node.kind != "load" or node.data[1] != other.data[1]:
+            return False
+        mine, theirs = self.forms.of(node.args[0]), self.forms.of(other.args[0])
+        return (mine.const, mine.terms) == (theirs.const, theirs.terms)
 
     def _made_of(self, value: Operand) -> list[Expr]:
         """Expressions of what a value is computed of, by calls too that depend on nothing but their arguments."""
@@ -208,7 +206,7 @@ class SiteFinder:
         call: Instruction,
         number: int,
         condition: Condition,
-        keys: dict[int, str],
+        keys: Mapping[int, str],
         obstacles: list[Obstacle],
     ) -> list[Site]:
         name = call.word.removeprefix("@")
@@ -258,7 +256,7 @@ class SiteFinder:
         return sites
 
     def _in_stream(self, pointer: Operand) -> bool:
-        return self.plain_streams and of_stream(self.view, pointer.text)
+        return self.plain_streams and self.uses.of_stream(pointer.text)
 
     def _is_file(self, load: Instruction) -> bool:
         """Whether a variable of the C library for a standard stream is loaded, to be handed to functions."""

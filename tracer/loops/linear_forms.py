@@ -69,6 +69,28 @@ def linear_form(
     return memo[id(expr)]
 
 
+class Forms:
+    """Linear forms of expressions that share parts, each of which is looked at once.
+
+    Args:
+        lives, masks: as of `linear_form`.
+    """
+
+    def __init__(self, lives: Mapping[str, int | float], *, masks: bool = True) -> None:
+        self._lives, self._masks = lives, masks
+        self._known: dict[int, Linear] = {}
+        self._seen: set[int] = set()
+        self._kept: list[Expr] = []  # or another node could get the identity of one that is gone
+
+    def of(self, expr: Expr) -> Linear:
+        """The linear form of an expression. O(nodes that were not seen before × terms)."""
+        if id(expr) not in self._known:
+            self._kept.append(expr)
+            for node in expr.walk(self._seen):
+                self._known[id(node)] = _form(node, self._lives, {}, self._known, self._masks)
+        return self._known[id(expr)]
+
+
 def _form(
     node: Expr, lives: Mapping[str, int | float], chosen: Mapping[Expr, Expr], memo: dict[int, Linear], masks: bool
 ) -> Linear:

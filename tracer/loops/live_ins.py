@@ -9,16 +9,16 @@ from tracecut.ir.llvm.def_use import FunctionView
 
 def live_ins(view: FunctionView, loop: Loop) -> list[tuple[str, str]]:
     """(name, type) of every value from outside that a loop uses, in order of appearance."""
-    inside = {name for name, made in view.definitions.items() if made.block in loop.blocks}
     found: dict[str, str] = {}
     for name in view.flow.order:
         if name not in loop.blocks:
             continue
         for instruction in view.flow.blocks[name].instructions:
             for used in instruction.uses:
-                if used in inside or used in found:
+                if used in found:
                     continue
-                if used in view.definitions or used in view.parameter_types:
+                made = view.definitions.get(used)
+                if used in view.parameter_types if made is None else made.block not in loop.blocks:
                     found[used] = view.type_of(used)
     return list(found.items())
 

@@ -76,6 +76,16 @@ def test_dominators(graph: Graph) -> None:
         assert above == name if not strict else all(dominates(graph, b, int(above[1:])) for b in strict)
 
 
+@settings(deadline=None)
+@given(graphs())
+@example({0: (1,), 1: (2, 3), 2: (2, 1), 3: ()})
+def test_blocks_of_a_loop_and_of_none_inside_of_it(graph: Graph) -> None:
+    view = FunctionView(function_of(graph), TypeTable({}))
+    for loop in view.flow.loops:
+        own = [name for name in view.flow.order if view.flow.innermost(name) is loop]
+        assert view.own_blocks(loop) == own and loop.header in own
+
+
 @settings(max_examples=200, deadline=None)
 @given(graphs())
 @example({0: (1,), 1: (2, 3), 2: (1, 1), 3: ()})

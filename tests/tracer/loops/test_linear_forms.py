@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from tracecut.ir.loops.expressions import Expr, Pool
 from tracecut.tracer.legality.evaluation.memory import Memory
-from tracecut.tracer.loops.linear_forms import Linear, linear_form
+from tracecut.tracer.loops import linear_forms
+from tracecut.tracer.loops.linear_forms import Forms, Linear, linear_form
 
 from ..reference import interpret, signed
 
@@ -160,6 +162,34 @@ def test_shared_parts_do_not_multiply_the_conditions() -> None:
     form = linear_form(node, {})
     assert dict(form.terms) == {pool.counter(0): 1 << 40}
     assert len(form.fits) <= 41
+
+
+@settings(deadline=None)
+@given(st.data(), st.booleans())
+def test_forms_of_expressions_that_share_parts(data: st.DataObject, masks: bool) -> None:
+    pool, forms = Pool(), Forms(LIVES, masks=masks)
+    first = data.draw(addresses(pool, 64, 3))
+    for expr in (first, pool.op("add", "i64", first, data.draw(addresses(pool, 64, 3))), first):
+        one, other = forms.of(expr), linear_form(expr, LIVES, masks=masks)
+        assert (one.const, dict(one.terms), one.atoms()) == (other.const, dict(other.terms), other.atoms())
+        held = [[(inner.const, dict(inner.terms), *span) for inner, *span in form.fits] for form in (one, other)]
+        assert held[0] == held[1]
+
+
+def test_each_part_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = []
+
+    def form(node: Expr, *known: Any) -> Linear:
+        looked.append(node)
+        return made(node, *known)
+
+    made = linear_forms._form
+    monkeypatch.setattr(linear_forms, "_form", form)
+    pool, forms = Pool(), Forms({})
+    shared = pool.op("add", "i64", pool.counter(0), pool.const(8))
+    for number in (1, 2, 1):
+        forms.of(pool.op("mul", "i64", shared, pool.const(number + 2)))
+    assert len(looked) == len(set(looked)) == 3 + 2 * 2
 
 
 @given(st.integers(-50, 50), st.integers(-50, 50), st.integers(-9, 9), st.integers(0, 9))

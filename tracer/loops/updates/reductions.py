@@ -15,6 +15,7 @@ from tracecut.ir.llvm.associative import COMPARED, combined
 from tracecut.ir.llvm.call_effects import effect_of
 from tracecut.ir.llvm.control_flow import Loop
 from tracecut.ir.llvm.def_use import FunctionView
+from tracecut.ir.llvm.stream_output import of_stream
 
 from .min_max_reductions import chosen_extreme, extreme, widened_extreme
 
@@ -30,6 +31,7 @@ class Uses:
         self.view = view
         self._reductions: dict[Loop, dict[int, tuple[str, MemoryReduction]]] = {}
         self._users: dict[str, list[tuple[str, Instruction]]] = {}
+        self._streams: dict[str, bool] = {}
         for block, instruction in view.function.instructions():
             for name in set(instruction.uses):
                 if name in view.definitions or name in view.parameter_types:
@@ -39,6 +41,21 @@ class Uses:
         """(block, instruction) of every user of a value."""
         return self._users.get(name or "", [])
 
+    def of_stream(self, pointer: str) -> bool:
+        """See `stream_output.of_stream`; each pointer is followed once."""
+        if pointer not in self._streams:
+            self._streams[pointer] = of_stream(self.view, pointer)
+        return self._streams[pointer]
+
+    @cached_property
+    def keys(self) -> Mapping[int, str]:
+        """id of each instruction → a name for what it stores, whatever nest it lies in."""
+        return {
+            id(item): f"store:{block.name}:{place}"
+            for block in self.view.function.blocks
+            for place, item in enumerate(block.instructions)
+        }
+
     def reductions(self, loop: Loop) -> Mapping[int, tuple[str, MemoryReduction]]:
         """id of a store right in `loop` → (block of the load, the reduction that the store closes)."""
         if loop not in self._reductions:
@@ -46,8 +63,7 @@ class Uses:
         return self._reductions[loop]
 
     def _closed(self, loop: Loop) -> Iterator[tuple[int, tuple[str, MemoryReduction]]]:
-        blocks = (self.view.flow.blocks[name] for name in self.view.flow.order if self.view.innermost(name) is loop)
-        for block in blocks:
+        for block in (self.view.flow.blocks[name] for name in self.view.own_blocks(loop)):
             for instruction in block.instructions:
                 if instruction.op != "store" or not instruction.is_simple_access:
                     continue
