@@ -359,11 +359,18 @@ class Nest:
         return frozenset(number for number, step in seen.items() if step and number not in shared)
 
     def inside(self, loop: int) -> set[int]:
-        """Ids of `loop` and of every loop in it."""
-        found = {loop}
-        for number, info in self.loops.items():  # parents come first
-            if info.parent in found:
-                found.add(number)
+        """Ids of `loop` and of every loop in it. O(loops in it)."""
+        return {loop, *self._within.get(loop, ())}
+
+    @cached_property
+    def _within(self) -> dict[int, list[int]]:
+        """Loop → every loop in it. O(loops · depth)."""
+        found: dict[int, list[int]] = {}
+        for number, info in self.loops.items():
+            above = info.parent
+            while above is not None:
+                found.setdefault(above, []).append(number)
+                above = self.loops[above].parent if above in self.loops else None
         return found
 
     def sites_in(self, loop: int) -> list[Site]:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from tracecut.ir.loops.expressions import Expr, pointer_roots, roams
 from tracecut.ir.loops.nest import Nest, Site
-from tracecut.tracer.loops.linear_forms import Linear, linear_form, part_of_records
+from tracecut.tracer.loops.linear_forms import Forms, Linear, linear_form, part_of_records
 from tracecut.tracer.loops.pointer_rotation import State, choices, substituted
 
 from .base_objects import is_whole, object_of_base
@@ -96,6 +96,7 @@ class Accesses:
         self.lives = lives
         self.single = single
         self.steps = steps | {nest.root} if single else steps
+        self._forms = {masks: Forms(lives, masks=masks) for masks in (True, False)}
         data_loads = frozenset() if use_data else condition_loads(nest)
         self.distrusted: dict[str, str] = dict.fromkeys(data_loads, "is data, not an index")
         while True:
@@ -107,6 +108,8 @@ class Accesses:
                     self.evaluation.domain(loop)
             self._masks: dict[int, Bools | np.bool_] = {}
             self.by_site = {site.key: list(self._resolve(site)) for site in nest.sites}
+            writes = [access for access in self.all() if access.site.writes and access.runs]
+            self._writes: dict[Object | None, list[Access]] = {None: writes}
             found = self._overwritten()
             if not found:
                 break
@@ -196,7 +199,8 @@ class Accesses:
         self.evaluation.rely_on(site.address)
         unknown = Access(site, None, None, 0, 0, False, chosen)
         for masks in (True, False):  # where one takes bits away the form gives other addresses than the machine
-            form = self._with_bases(linear_form(site.address, self.lives, chosen, masks=masks))
+            whole = linear_form(site.address, self.lives, chosen, masks=masks) if chosen else None
+            form = self._with_bases(whole or self._forms[masks].of(site.address))
             found = {atom: self.range_of(atom, site) for atom in form.atoms()}
             if NO_RANGE in found.values():
                 return replace(unknown, runs=False)
@@ -320,16 +324,20 @@ class Accesses:
         if touched is None or name in self.evaluation.hidden:
             return "is loaded from memory that is not known"
         item, low, high, step, width = touched
-        for access in self.all():
-            if not access.site.writes or not access.runs:
-                continue
+        for access in self._writes_to(item):
             if access.object is None:
                 return f"may be overwritten at {access.site.place.told}, whose target is not known"
-            if access.object is not item or not access.overlaps(low, high):
+            if not access.overlaps(low, high):
                 continue
             if not self.stays_beside(access, low, step, width) and not self._own_later(name, access):
                 return f"is overwritten at {access.site.place.told}"
         return ""
+
+    def _writes_to(self, item: Object) -> list[Access]:
+        """Writes that run and may reach an object, in their order."""
+        if item not in self._writes:
+            self._writes[item] = [access for access in self._writes[None] if access.object in (None, item)]
+        return self._writes[item]
 
     def _own_later(self, name: str, write: Access) -> bool:
         """Whether a load is over when a write gets to what it reads: each iteration writes its own element alone.
@@ -350,7 +358,7 @@ class Accesses:
     def touched(self, node: Expr) -> tuple[Object, int, int, int, int] | None:
         """(object, low, high, step, width) of the bytes that a load reads over the whole nest."""
         width = DTYPES[str(node.data[1])].itemsize
-        form = linear_form(node.args[0], self.lives)
+        form = self._forms[True].of(node.args[0])
         varying = ("counter", "opaque", "any", "state")  # all else is one number, like a pointer to the array
         terms = {atom: factor for atom, factor in form.terms.items() if atom.has(*varying)}
         span, step = self.evaluation.spans.get(str(node.data[0])), math.gcd(*terms.values())
