@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tracecut.codegen.schedule.inspector.inspect_scope import Inspection, TooLargeError
@@ -13,7 +13,7 @@ from tracecut.tracer.loops.exits import dominated
 from tracecut.tracer.loops.grown_here import is_held
 from tracecut.tracer.loops.program import Analysis
 
-from .inspect_variant import Captured, Wanted, inspect_variant
+from .inspect_variant import Captured, RefusedByTextError, Wanted, inspect_variant, with_used_rows
 from .scope_variants import Variant, scope_variants
 
 MANY = 3  # scopes to look at from which on it is asked first whether the region may be reordered in any
@@ -59,7 +59,7 @@ def choose_scope(
 
     Where the code beside the region would look up records in loops that never ran, or walk a list that grows, these are
     made exits. Of a loop that keeps its order when it is looked at by itself no other scope is looked at: there is less
-    known in them.
+    known in them. That is asked once a scope has failed that took time: what its text refuses takes none.
 
     Args:
         spec: of a worker. entries: loop → how often it was entered. wanted: what an inspection is to look for.
@@ -71,8 +71,8 @@ def choose_scope(
     try:
         with cpu_limit(time.left):
             for place, variant in enumerate(variants):
-                search.look(*variant)
-                if alone is not None and not search.movable and len(variants) - place > MANY:
+                evaluated = search.look(*variant)
+                if evaluated and alone is not None and not search.movable and len(variants) - place > MANY:
                     if search.hopeless(alone):
                         break
                     alone = None
@@ -87,6 +87,8 @@ def choose_scope(
             rest = f"{why}; smaller scopes were not looked at, {took} were spent"
             why = rest if why else f"its inspection was stopped after {took}"
         return ScopeChoice(None, refused, why, unfinished)
+    if search.movable:
+        best = replace(best, captured=with_used_rows(best.captured, best.inspection))
     around = spec["scopes"][: spec["scopes"].index(best.scope)]
     return ScopeChoice(best, {other: refused[other] for other in around if other in refused}, unfinished=unfinished)
 
@@ -118,32 +120,33 @@ class _Search:
         self.best, self.refused = other.best or self.best, self.refused | other.refused
         return True
 
-    def look(self, scope: int, exits: tuple[str, ...], rounds: int) -> None:
-        """Look at a variant of a scope, unless what is known is enough."""
+    def look(self, scope: int, exits: tuple[str, ...], rounds: int) -> bool:
+        """Look at a variant of a scope, unless what is known is enough. Returns whether its iterations were."""
         region, refused, best = self.captured.region, self.refused, self.best
         if self.enough and best is not None and not _spares(best, self.captured.analysis, scope, exits, rounds):
-            return
+            return False
         if scope not in self.captured.capture.values:  # of a loop that is entered often, few entries are looked at
             refused[scope] = "the entry that was captured lies in one of its entries that were not looked at"
-            return
+            return False
         try:
             seen, found = inspect_variant(self.captured, scope, exits, self.wanted())
         except ArtefactError as error:  # what stays needs a loop that is left out
             refused.setdefault(scope, error.message)
-            return
+            return False
         except UnsupportedError as error:
             refused[scope] = error.message  # what stops the last variant is in the way of all others, too
             if isinstance(error, TooLargeError):
                 self.too_large = error.message
-            return
+            return not isinstance(error, RefusedByTextError)
         if region not in found.verdicts:
             refused[scope] = "the region is part of a larger loop there"
-            return
+            return True
         if best is None or found.rank(region) > best.inspection.rank(region) or (self.enough and found.enough(region)):
             self.best = ChosenScope(scope, rounds, seen, found)
         if not self.enough:
             refused[scope] = found.why_less(region)
             self.enough = found.enough(region)
+        return True
 
 
 def _spares(best: ChosenScope, analysis: Analysis, scope: int, exits: tuple[str, ...], rounds: int) -> bool:

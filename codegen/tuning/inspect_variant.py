@@ -34,6 +34,10 @@ from tracecut.tracer.runtime.hook_slots import named_numbers
 Values = Sequence[tuple[str, str]]
 
 
+class RefusedByTextError(UnsupportedError):
+    """A scope holds something that may touch any memory, whatever the numbers of a run are."""
+
+
 @dataclass(frozen=True, eq=False)
 class Captured:
     """A captured region and its program.
@@ -67,16 +71,14 @@ def inspect_variant(found: Captured, scope: int, exits: tuple[str, ...], wanted:
     """Inspect a region in a scope. Returns it as it was understood, which may be the flattened program.
 
     Raises UnsupportedError when it cannot be understood, ArtefactError when what stays without the exits cannot be
-    described.
-
-    What the text alone keeps from being understood is refused before anything is evaluated: scopes are as large as the
-    program.
+    described. What the text alone keeps from being understood is refused before anything is evaluated, by
+    RefusedByTextError: scopes are as large as the program.
     """
-    refused = scope_refusal(found.analysis.nest(scope, exits))
-    if refused is not None:
-        raise UnsupportedError(f"the loop {refused.says} ({refused.places[0].told})")
     why = ""
     flat, tables = _flat(found)
+    refused = scope_refusal(flat.nest(scope, exits))
+    if refused is not None:
+        raise RefusedByTextError(f"the loop {refused.says} ({refused.places[0].told})")
     nest = from_json(to_json(flat.nest(scope, exits)))
     if row_tables(nest, tables):
         try:
@@ -129,9 +131,16 @@ def _flattened(
     values = {**found.values, region: [*found.values[region], *((name, "ptr") for name in arenas.lives)]}
     raw = (*found.capture.values[region], *arenas.lives.values())
     capture = replace(found.capture, memory=arenas.memory, values={**found.capture.values, region: raw})
-    used = used_parts(inspection.accesses)
     image = None if arenas.written or not rows.loads else row_image(rows, fill)
-    return Captured(flat, capture, region, values, tuple(rows.tables), used, image), inspection
+    return Captured(flat, capture, region, values, tuple(rows.tables), image=image), inspection
+
+
+def with_used_rows(found: Captured, inspection: Inspection) -> Captured:
+    """A region as it was understood, with the parts of its rows that are read; the others are set to 0.
+
+    For the scope that was chosen of several: it takes about as long as the inspection.
+    """
+    return replace(found, used_rows=used_parts(inspection.accesses)) if found.tables else found
 
 
 def _copied(

@@ -28,7 +28,7 @@ from tracecut.codegen.schedule.inspector.inspect_scope import Inspection
 from tracecut.codegen.schedule.plan.range_function import Group, Outlined
 from tracecut.codegen.schedule.reduce_modes import FAST
 from tracecut.codegen.schedule.schedule import Guard, Schedule
-from tracecut.codegen.tuning.inspect_variant import Captured, Wanted, inspect_variant
+from tracecut.codegen.tuning.inspect_variant import Captured, Wanted, inspect_variant, with_used_rows
 from tracecut.ir.llvm.passes.leave_loops import COPIED
 from tracecut.ir.loops.nest import Nest
 from tracecut.ir.loops.nest_json import from_json, to_json
@@ -137,6 +137,7 @@ class Program:
         """Inspect a loop in one scope with these exits. Raises UnsupportedError when that cannot be understood."""
         captured = Captured(self.compiled.analysis, self.capture(loop), loop, self.traced.values)
         captured, found = inspect_variant(captured, scope, exits, Wanted(renumber, False, None, look_up))
+        captured = with_used_rows(captured, found)
         if loop not in found.verdicts:
             raise UnsupportedError("it is part of a larger region")
         return Inspected(self, mark, loop, scope, captured, found, renumber)

@@ -36,13 +36,12 @@ def used_parts(accesses: Accesses) -> dict[str, Vector]:
                 _reach(accesses, access, starts, owner, used)
         data = accesses.memory.bytes_of(item)
         assert data is not None
-        whole = data.copy()
-        data[:] = 0
+        data[: int(starts[0])], data[int(starts[-1]) :] = 0, 0
         for first in range(0, used.size, CHUNK):
             some = slice(first, first + CHUNK)
-            ends = np.cumsum(used[some])
-            places = np.arange(int(ends[-1])) + np.repeat(starts[:-1][some] - ends + used[some], used[some])
-            data[places] = whole[places]
+            rest = np.maximum(sizes[some] - used[some], 0)
+            ends = np.cumsum(rest)
+            data[np.arange(int(ends[-1])) + np.repeat(starts[1:][some] - ends, rest)] = 0
         found[item.name] = used
     return found
 

@@ -11,6 +11,8 @@ from tracecut.codegen.tuning import inspect_variant
 from tracecut.codegen.tuning.choose_scope import ScopeChoice, choose_scope
 from tracecut.codegen.tuning.inspect_variant import Captured, Wanted
 from tracecut.ir.loops.nest import Nest
+from tracecut.tracer.legality.accesses import Accesses
+from tracecut.tracer.legality.row_checks import used_parts
 
 from tracecut.pipeline.stages.tune import scope_exits
 
@@ -106,6 +108,39 @@ def test_a_scope_that_its_text_refuses_is_not_evaluated(monkeypatch: pytest.Monk
     choice, (outer, region) = choose(CALLING, tmp_path)
     assert choice.chosen is not None and choice.chosen.scope == region and looked == [region]
     assert choice.refused[outer].startswith("the loop contains a call to system")
+
+
+ROWS = """
+int main(int argc, char **argv)
+{
+    int *a = ints(JOBS, DATA);
+    long *x = longs(DATA, 1000), **row = malloc(JOBS * sizeof *row);
+    for (long j = 0; j < JOBS; j++)
+        row[j] = longs(4, 1000);
+    for (int t = 0; t < 12; t++)
+        for (long j = 0; j < JOBS; j++) // @sweep
+            x[a[j]] = TIMES * x[a[j]] + row[j][j & 1];
+    printf("%ld\\n", x[7]);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize(("times", "calls"), [("1", 1), ("3", 0)])
+def test_what_is_read_of_rows_is_looked_at_where_a_scope_is_chosen(
+    times: str, calls: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Once, and not at all where the iterations keep their order."""
+    looked = []
+
+    def look(accesses: Accesses) -> dict[str, Any]:
+        looked.append(accesses.nest.root)
+        return used_parts(accesses)
+
+    monkeypatch.setattr(inspect_variant, "used_parts", look)
+    choice, _ = choose(ROWS.replace("TIMES", times), tmp_path)
+    assert choice.chosen is not None and len(looked) == calls
+    assert bool(choice.chosen.captured.used_rows) == bool(calls)
 
 
 def chosen(source: str, folder: Path, **options: int) -> Inspection:

@@ -9,6 +9,7 @@ from unittest.mock import ANY
 import pytest
 from tracecut.codegen.tuning import choose_scope
 from tracecut.codegen.tuning.choose_scope import ScopeChoice
+from tracecut.codegen.tuning.inspect_variant import RefusedByTextError
 from tracecut.support.errors import ArtefactError, UnsupportedError
 from tracecut.support.process.cpu_limit import CpuTime
 
@@ -61,6 +62,21 @@ def test_a_loop_that_keeps_its_order_by_itself_is_looked_at_in_no_other_scope(
     looked.clear()
     chosen(monkeypatch, refuse, {"3": VARIANTS["3"][:2]})
     assert looked == [(3, ()), (3, ("rare",)), (7, ())]
+
+
+def test_what_the_text_refuses_is_no_reason_to_look_at_a_loop_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It took no time, and the next scope may do."""
+    looked = []
+
+    def refuse(captured: Any, scope: int, exits: tuple[str, ...], wanted: Any) -> Any:
+        looked.append((scope, exits))
+        if scope == 3 and exits != ("rare", "rarer"):
+            raise RefusedByTextError("the loop contains a call to malloc")
+        return captured, inspection(movable=True)
+
+    found = chosen(monkeypatch, refuse, VARIANTS)
+    assert looked == [(3, ()), (3, ("rare",)), (3, ("rare", "rarer")), (7, ())]
+    assert found.chosen is not None and found.chosen.scope == 3
 
 
 def inspection(*, movable: bool, moved: int = 1) -> Any:
@@ -127,5 +143,5 @@ def chosen(
 ) -> ScopeChoice:
     """The scope of loop 7, which lies in loop 3."""
     monkeypatch.setattr(choose_scope, "inspect_variant", inspect)
-    captured: Any = SimpleNamespace(region=7, capture=SimpleNamespace(values={3: (), 7: ()}))
+    captured: Any = SimpleNamespace(region=7, tables=(), capture=SimpleNamespace(values={3: (), 7: ()}))
     return choose_scope.choose_scope(captured, {"scopes": [3, 7], "exits": exits}, {3: 1, 7: 60}, lambda: ANY, time)
