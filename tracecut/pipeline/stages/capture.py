@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -76,10 +77,14 @@ def trace_program(
     that it runs in, a copy of the current one; None: the current one.
     """
     hooked = {loop: hook_values(analysis, loop) for loop in hooked_loops(settings, analysis)}
-    try:
-        code = optimised_object(traced_module(analysis, hooked), settings.flags, folder, "traced")
-    except BackendError as error:
-        return f"the program could not be instrumented: {error.message}: {error.detail}"
+    with ThreadPoolExecutor(1) as pool:  # the compiler works while the loops are written down
+        made = pool.submit(optimised_object, traced_module(analysis, hooked), settings.flags, folder, "traced")
+        nests = {loop: nest_json.to_json(analysis.nest(loop)) for loop in hooked}
+        flattened = _flattened(analysis, hooked)
+        try:
+            code = made.result()
+        except BackendError as error:
+            return f"the program could not be instrumented: {error.message}: {error.detail}"
     library = shared_library([code, runtime_object()], settings.flags, folder / "traced.so")
     watch = watcher(folder)
     memory = settings.memory or default_budget()
@@ -95,12 +100,13 @@ def trace_program(
         n_blocks=len(counted_blocks(analysis.views)),
         globals=tuple(name for name, _ in global_objects(analysis)),
         values={loop: tuple(values) for loop, values in hooked.items()},
-        nests={loop: nest_json.to_json(analysis.nest(loop)) for loop in hooked},
-        flattened=_flattened(analysis, hooked),
+        nests={},
+        flattened={},
         tables=analysis.flattened(functions_of(analysis, hooked))[1],
         watch=watch,
     )
-    (folder / "spec.json").write_text(json.dumps(to_json(request)))
+    described = {"nests": nests, "flattened": flattened}  # plain values already, and many
+    (folder / "spec.json").write_text(json.dumps(to_json(request) | described))
     finished = run_hosted(
         "tracecut.tracer.capture.child",
         [folder / "spec.json"],

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tracecut.ir.llvm import Module
 from tracecut.support.errors import SourceError
 from tracecut.tracer.loops.program import Analysis
 from tracecut.tracer.recorded.command_line import flags_without, recorded_program
@@ -41,7 +42,7 @@ def compile_program(settings: Settings, folder: Path) -> Compiled:
         jobs = [(Path(source), settings.flags) for source in settings.sources]
     else:
         jobs = unpack(program, folder)
-    made = _compile_all(jobs, folder)
+    made, ahead = _compile_all(jobs, folder)
     failed = {number: each for number, each in enumerate(made) if isinstance(each, SourceError)}
     flags = settings.flags
     if failed and program is None:
@@ -52,7 +53,11 @@ def compile_program(settings: Settings, folder: Path) -> Compiled:
     units = [each for each in made if not isinstance(each, SourceError)]
     flags = _assembled(flags, folder)
     native = executable([unit.code for unit in units], flags, folder / "program")
-    module = canonical([unit.text for unit in units], for_regions=True)
+    if ahead is None or failed:
+        ahead = canonical([unit.text for unit in units], for_regions=True)
+    if isinstance(ahead, SourceError):
+        raise ahead
+    module = ahead
     analysis = Analysis(module)
     if "@main" not in analysis.own:
         if failed and program is not None:
@@ -85,8 +90,14 @@ class _Unit:
     said: str
 
 
-def _compile_all(jobs: list[tuple[Path, Flags]], folder: Path) -> list[_Unit | SourceError]:
-    """Each unit in both forms, or why it does not compile."""
+def _compile_all(
+    jobs: list[tuple[Path, Flags]], folder: Path
+) -> tuple[list[_Unit | SourceError], Module | SourceError | None]:
+    """Each unit in both forms, or why it does not compile; and the canonical module of all, or why there is none.
+
+    That is made while the compiler works on the machine code. None where some unit does not compile, or is LLVM IR:
+    its machine code is made in this process, where LLVM is used from one thread.
+    """
 
     def folder_of(number: int) -> Path:
         own = folder / f"source{number}"
@@ -104,15 +115,22 @@ def _compile_all(jobs: list[tuple[Path, Flags]], folder: Path) -> list[_Unit | S
         return to_object(source, own, folder_of(number))
 
     found: list[_Unit | SourceError] = []
-    with ThreadPoolExecutor(2) as pool:  # two compilers at a time; LLVM itself is then used from one thread
+    languages = {own.language(source) for source, own in jobs}
+    ahead: Module | SourceError | None = None
+    with ThreadPoolExecutor(2) as pool:  # two compilers at a time
         texts = [pool.submit(analysed, number) for number in range(len(jobs))]
         codes = [pool.submit(built, number) for number in range(len(jobs))]
+        if "ir" not in languages and not any(text.exception() for text in texts):
+            try:
+                ahead = canonical([text.result() for text in texts], for_regions=True)
+            except SourceError as error:
+                ahead = error
         for text, code in zip(texts, codes, strict=True):
             try:
                 found.append(_Unit(text.result(), *code.result()))
             except SourceError as error:
                 found.append(error)
-    return found
+    return found, ahead
 
 
 def _first(error: SourceError) -> str:
