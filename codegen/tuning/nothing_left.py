@@ -6,13 +6,11 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 
-import numpy as np
 from tracecut.codegen.schedule.graph.candidate_orders import NEARLY, OWN, Forecast, no_reason
-from tracecut.codegen.schedule.graph.fixed_cache_lines import LINE
 from tracecut.support.optional_parts import optional
 
 from .interleaved_timing import ALIKE
-from .region_statistics import record_bytes
+from .region_statistics import least_lines
 from .trial import ALONE, REFUSED, Candidate, Subject
 
 FAR = 0.9  # an order that costs less than this share of the original's time may pay after all
@@ -108,14 +106,7 @@ def copies_outweigh(candidates: Sequence[Candidate], sweeps: float) -> str:
 def least_misses(subject: Subject) -> float:
     """Lines a job that have to be fetched in any order: each datum that is touched, once a sweep. Asked for after each
     order."""
-    flat = subject.graph.graph
-    sizes = record_bytes(subject.inspection, subject.graph)
-    touched = flat.degrees()
-    used = [
-        np.count_nonzero(touched[low:high]) * size
-        for low, high, size in zip(flat.space_offsets[:-1], flat.space_offsets[1:], sizes, strict=True)
-    ]
-    return float(sum(used)) / LINE / max(1, flat.n_jobs)
+    return least_lines(subject.inspection, subject.graph)
 
 
 def _avoids_most(original: Candidate, item: Candidate, least: float) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from tracecut.codegen.schedule.graph.candidate_orders import NEARLY
 from tracecut.codegen.schedule.graph.fixed_cache_lines import LINE
 from tracecut.codegen.schedule.graph.scope_graph import ScopeGraph
 from tracecut.codegen.schedule.inspector.inspect_scope import Inspection
@@ -55,6 +56,26 @@ def record_bytes(inspection: Inspection, graph: ScopeGraph) -> list[int]:
     """Bytes of one datum of each space: all arrays that are moved together; of lines that stay, a line."""
     moved = [max(1, sum(inspection.plan.arrays[place].stride for place in space.arrays)) for space in graph.data_starts]
     return [*moved, *[LINE] * graph.line_spaces]
+
+
+def least_lines(inspection: Inspection, graph: ScopeGraph) -> float:
+    """Lines a job that have to be fetched in any order: each datum that is touched, once a sweep. O(data)."""
+    flat = graph.graph
+    touched, sizes = flat.degrees(), record_bytes(inspection, graph)
+    used = [
+        np.count_nonzero(touched[low:high]) * size
+        for low, high, size in zip(flat.space_offsets[:-1], flat.space_offsets[1:], sizes, strict=True)
+    ]
+    return float(sum(used)) / LINE / max(1, flat.n_jobs)
+
+
+def fetches_once(inspection: Inspection, graph: ScopeGraph, machine: Machine) -> bool:
+    """Whether the program's own order fetches each cache line about once, beyond the second cache and all behind it.
+    O(pins)."""
+    flat = graph.graph
+    found = locality_profile(flat, unchanged(flat), record_bytes(inspection, graph), machine.caches)
+    far = found.misses_per_job[1:]
+    return len(far) > 0 and max(far) <= NEARLY * least_lines(inspection, graph)
 
 
 def cluster_count(graph: LocalityGraph, data_bytes: int, machine: Machine, threads: int) -> int:

@@ -22,6 +22,7 @@ LINE = 64
 WINDOWS, FEW = 8, 2  # windows that are looked at; what fewer take less tells what one does
 LENGTHS = (4096, 2048, 1024)  # iterations of a window: the most whose lines fit in the cache
 MOST = 0.25  # share of a loop that is looked at: another loop is no longer to look at as a whole
+FEWEST = int(2 * WINDOWS * LENGTHS[0] / MOST)  # iterations of a loop that windows are looked at of
 NEAR = 8  # lines from one to the next in a stretch of memory
 LITTLE = 0.02  # share of the lines from which on it matters how some of them are reached
 
@@ -84,7 +85,7 @@ def sample_lines(
     """
     whole = Evaluation(nest, memory, lives, limit=limit)
     count = whole.root_size()
-    if count is None or 2 * WINDOWS * LENGTHS[0] > MOST * count:
+    if count is None or count < FEWEST:
         return None
     for length in LENGTHS:
         found = _windows(whole, count, WINDOWS, length)

@@ -19,11 +19,15 @@ MACHINE = Machine.named("mesh:2x2")
 
 def asked(seconds: float, share: float = 1.0, threads: int = 2, around: float | None = None) -> dict[str, Any]:
     worth = {"seconds": seconds, "share": share, "around": share if around is None else around}
-    return {"worth": worth, "cpus": list(range(threads)), "memory": 1 << 30}
+    return {"worth": worth, "cpus": list(range(threads)), "memory": 1 << 30, "renumber": True, "exact": False}
 
 
-def looked(monkeypatch: pytest.MonkeyPatch, takes: float | None, spec: dict[str, Any]) -> dict[str, Any]:
+def looked(
+    monkeypatch: pytest.MonkeyPatch, takes: float | None, spec: dict[str, Any], alone: float | None = None
+) -> dict[str, Any]:
+    """`takes`, `alone`: what a sample says, and what all of a short loop does."""
     monkeypatch.setattr(sampled_verdict, "_least_seconds", lambda *_: takes)
+    monkeypatch.setattr(sampled_verdict, "_seconds_alone", lambda *_: alone)
     found: Any = None
     return sampled_verdict.sampled_verdict(found, MACHINE, spec)
 
@@ -43,6 +47,13 @@ def test_loops_share_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_other_loops_in_the_scope_are_looked_at_too(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "passed_over" in looked(monkeypatch, 0.6, asked(2.0, share=0.4, around=1.0))
     assert "passed_over" not in looked(monkeypatch, 0.6, asked(2.0, share=0.4, around=0.5))
+
+
+def test_short_loops_are_passed_over_for_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is inspected after all is inspected as ever."""
+    assert looked(monkeypatch, None, asked(2.0), alone=ANYWAY + 0.9) == {}
+    assert "threads could save 1 s of" in looked(monkeypatch, None, asked(2.0), alone=ANYWAY + 1.1)["reason"]
+    assert looked(monkeypatch, ANYWAY + 0.9, asked(2.0), alone=ANYWAY + 1.1) == {"once": True}
 
 
 def test_what_is_not_known_or_was_asked_for_is_inspected(monkeypatch: pytest.MonkeyPatch) -> None:
