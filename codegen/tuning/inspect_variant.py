@@ -45,6 +45,7 @@ class Captured:
     Attributes:
         analysis: the program. capture: the memory. region: loop id. values: loop → (name, type) of its captured values.
         tables: of the row pointers, in the flattened program; none in the program as it is.
+        with_rows: loops that reach rows behind pointers as such; None: it is not known which do.
         used_rows: arena → bytes of each row that are read. image: the rows where they lie in the program.
     """
 
@@ -53,6 +54,7 @@ class Captured:
     region: int
     values: Mapping[int, Values]
     tables: tuple[RowTable, ...] = ()
+    with_rows: frozenset[int] | None = None
     used_rows: Mapping[str, npt.NDArray[np.int64]] = field(default_factory=dict)
     image: RowImage | None = None
 
@@ -75,7 +77,8 @@ def inspect_variant(found: Captured, scope: int, exits: tuple[str, ...], wanted:
     RefusedByTextError: scopes are as large as the program.
     """
     why = ""
-    flat, tables = _flat(found)
+    may = found.with_rows is None or scope in found.with_rows
+    flat, tables = _flat(found) if may else (found.analysis, ())
     refused = scope_refusal(flat.nest(scope, exits))
     if refused is not None:
         raise RefusedByTextError(f"the loop {refused.says} ({refused.places[0].told})")

@@ -135,7 +135,9 @@ class Program:
         look_up: bool = True,
     ) -> Inspected:
         """Inspect a loop in one scope with these exits. Raises UnsupportedError when that cannot be understood."""
-        captured = Captured(self.compiled.analysis, self.capture(loop), loop, self.traced.values)
+        captured = Captured(
+            self.compiled.analysis, self.capture(loop), loop, self.traced.values, with_rows=self.traced.with_rows
+        )
         captured, found = inspect_variant(captured, scope, exits, Wanted(renumber, False, None, look_up))
         captured = with_used_rows(captured, found)
         if loop not in found.verdicts:

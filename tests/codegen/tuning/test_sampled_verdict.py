@@ -79,7 +79,7 @@ def test_the_worker_looks_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
     """No scope is looked at, and the result says why."""
     made = Worker.__new__(Worker)
     made.region, made.machine, made.values, made.result = 7, MACHINE, {}, {}
-    made.spec = {"runtime": __file__, "module": __file__, "capture": "", "looking": None, **asked(0.1)}
+    made.spec = {"runtime": __file__, "module": __file__, "capture": "", "with_rows": [], "looking": None, **asked(0.1)}
     for name in ("take_runtime", "module_in", "Analysis"):
         monkeypatch.setattr(f"tracecut.codegen.tuning.worker.{name}", lambda *_: None)
     monkeypatch.setattr("tracecut.codegen.tuning.worker.json", SimpleNamespace(loads=lambda _: None))

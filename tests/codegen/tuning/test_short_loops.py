@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tracecut.codegen.schedule.graph.fixed_cache_lines import LINE
-from tracecut.codegen.tuning import sampled_verdict
+from tracecut.codegen.tuning import inspect_variant, sampled_verdict
 from tracecut.codegen.tuning.inspect_variant import Captured, Wanted
 from tracecut.ir.machine.machine import Machine
 
@@ -38,7 +38,8 @@ def seconds(body: str, folder: Path, *, ordered: bool) -> float | None:
     text = SOURCE.replace("ORDERED", str(int(ordered))).replace("BODY", body)
     subject = trace((PROGRAMS / "prelude.h").read_text() + text, folder)
     region = subject.loop("sweep")
-    found = Captured(subject.compiled.analysis, subject.capture(region), region, subject.traced.values)
+    analysis, traced = subject.compiled.analysis, subject.traced
+    found = Captured(analysis, subject.capture(region), region, traced.values, with_rows=traced.with_rows)
     return sampled_verdict._seconds_alone(found, SMALL, Wanted(True, False, 1 << 30))
 
 
@@ -46,6 +47,16 @@ def seconds(body: str, folder: Path, *, ordered: bool) -> float | None:
 def test_what_the_order_of_the_program_fetches(body: str, ordered: bool, once: bool, tmp_path: Path) -> None:
     """Nothing is said of iterations that keep their order."""
     assert (seconds(body, tmp_path, ordered=ordered) is not None) == once
+
+
+def test_rows_are_looked_for_where_there_are_any(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All loops of the function would have to be described for that."""
+
+    def fail(*_: Any) -> Any:
+        raise AssertionError("rows behind pointers were looked for")
+
+    monkeypatch.setattr(inspect_variant, "_flat", fail)
+    assert seconds(SUM, tmp_path, ordered=True) is not None
 
 
 @pytest.mark.parametrize(("limit", "most"), [("SHORT", 29_999), ("FEWEST", 30_000)])

@@ -37,6 +37,7 @@ COPIES = 6  # copies of the data of a loop that its inspection needs
 class Traced:
     """Result of the instrumented run. `values`: hooked loop → (name, type) of the values that its hook reported.
 
+    `with_rows`: those that reach rows behind pointers as such.
     `inputs`: path → digest of what the program looked at; `unseen`: why that may not be all, empty: it is.
     """
 
@@ -45,6 +46,7 @@ class Traced:
     finished: Finished
     inputs: Mapping[str, str] = field(default_factory=dict)
     unseen: str = ""
+    with_rows: frozenset[int] = frozenset()
 
 
 def _counted(analysis: Analysis, loop: int) -> bool:
@@ -122,7 +124,8 @@ def trace_program(
         return f"the instrumented program {phrase(finished, status)}: {said}{_of_the_heap(said)}"
     try:
         called = (name.removeprefix("@") for name in analysis.module.declarations)
-        return Traced(Profile.load(folder), hooked, finished, *seen_inputs(folder, called, cwd))
+        inputs, unseen = seen_inputs(folder, called, cwd)
+        return Traced(Profile.load(folder), hooked, finished, inputs, unseen, frozenset(flattened))
     except (FileNotFoundError, KeyError) as error:
         raise ProgramError(
             "the program ended without running its exit handlers",

@@ -281,6 +281,7 @@ def region_spec(
         "region": loop,
         "scopes": list(scopes),
         "exits": {str(scope): scope_exits(analysis, traced, scope, loop) for scope in scopes if scope != loop},
+        "with_rows": sorted(traced.with_rows),
         "values": {str(item): values for item, values in traced.values.items()},
         "entries": {str(item): count for item, count in traced.profile.entries.items()},
         "method": settings.method,
