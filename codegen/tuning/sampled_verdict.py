@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from tracecut.codegen.schedule.graph.candidate_orders import NEARLY
@@ -15,6 +16,7 @@ from tracecut.ir.loops.nest import Nest
 from tracecut.ir.loops.nest_json import from_json, to_json
 from tracecut.ir.machine.machine import Machine
 from tracecut.support.optional_parts import optional
+from tracecut.tracer.capture.snapshot import Capture
 from tracecut.tracer.legality.evaluation.evaluate import Evaluation
 from tracecut.tracer.legality.evaluation.memory import Memory
 from tracecut.tracer.legality.sampled_lines import FEWEST, sample_lines, seconds_in_all
@@ -63,6 +65,23 @@ def sampled_verdict(found: Captured, machine: Machine, spec: Mapping[str, Any]) 
     gain = f"threads could save {saved:.2g} s of the program at most" if threads > 1 else "there is one thread alone"
     why = f"its own order already fetches each cache line about once, and {gain}: less than an inspection takes"
     return {"once": True, "class": "rejected", "reason": why, "places": [], "passed_over": True}
+
+
+def passed_over_too(found: Captured, machine: Machine, spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Verdicts on other captured loops of the program that are passed over, by loop: each spares a process.
+
+    `spec`: of the worker; `others`: what of it is another one for these, `region`, `capture` and `worth`.
+    """
+    passed = {}
+    for other in spec["others"]:
+        began = time.process_time()
+        with optional("a look at another loop", []):  # not known: a process of its own looks at it
+            capture = Capture.load(other["capture"])
+            one = replace(found, capture=capture, region=int(other["region"]))
+            verdict = sampled_verdict(one, machine, {**spec, **other})
+            if "passed_over" in verdict:
+                passed[str(other["region"])] = verdict | {"inspected": time.process_time() - began}
+    return passed
 
 
 def _least_seconds(found: Captured, machine: Machine, limit: int) -> float | None:

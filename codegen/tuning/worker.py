@@ -47,7 +47,7 @@ from .live_values import address_values, start_values
 from .plain_values import candidate_out, comparison_out, place_out
 from .predict_orders import predict_orders
 from .region_statistics import describe_region
-from .sampled_verdict import sampled_verdict
+from .sampled_verdict import passed_over_too, sampled_verdict
 from .thread_shares import thread_placement, thread_talk
 from .time_limits import TimeLimits
 from .trial import Candidate, ChangedResultError, Subject, tolerances
@@ -92,8 +92,9 @@ class Worker:
         self.captured = Captured(analysis, capture, self.region, self.values, with_rows=rows)
         self._done("load")
         self._stage("legality")
-        looking = CpuTime(self.spec["looking"])
         with memory_budget.freed_memory_kept():
+            self.result["others"] = passed_over_too(self.captured, self.machine, self.spec)
+            looking = CpuTime(self.spec["looking"])
             self.result |= sampled_verdict(self.captured, self.machine, self.spec)
             chosen = None if "passed_over" in self.result else self._choose_scope(looking)
         self.result["inspected"] = looking.used

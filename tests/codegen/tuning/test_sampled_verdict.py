@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tracecut.codegen.tuning import sampled_verdict
+from tracecut.codegen.tuning.inspect_variant import Captured
 from tracecut.codegen.tuning.sampled_verdict import ANYWAY
 from tracecut.codegen.tuning.worker import Worker
 from tracecut.ir.machine.machine import Machine
@@ -56,6 +57,29 @@ def test_short_loops_are_passed_over_for_the_same(monkeypatch: pytest.MonkeyPatc
     assert looked(monkeypatch, ANYWAY + 0.9, asked(2.0), alone=ANYWAY + 1.1) == {"once": True}
 
 
+def test_other_loops_are_passed_over_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each by what it matters; of one that cannot be looked at nothing is said."""
+
+    def takes(found: Captured, *_: Any) -> float:
+        if found.region == 9:
+            raise MemoryError
+        return float(found.capture.entry)
+
+    monkeypatch.setattr(sampled_verdict, "_least_seconds", takes)
+    monkeypatch.setattr(sampled_verdict, "_seconds_alone", lambda *_: None)
+    captures = {"long": SimpleNamespace(entry=9), "short": SimpleNamespace(entry=1)}
+    monkeypatch.setattr(sampled_verdict, "Capture", SimpleNamespace(load=captures.__getitem__))
+    known: Any = None
+    found = Captured(known, known, 7, {})
+    shares = {3: ("long", 1.0), 4: ("short", 1.0), 5: ("short", 0.1), 9: ("long", 1.0)}
+    others = [
+        {"region": loop, "capture": name, "worth": asked(2.0, share=share)["worth"]}
+        for loop, (name, share) in shares.items()
+    ]
+    passed = sampled_verdict.passed_over_too(found, MACHINE, {**asked(2.0), "others": others})
+    assert list(passed) == ["3", "5"] and all(one["passed_over"] and one["inspected"] >= 0 for one in passed.values())
+
+
 def test_what_is_not_known_or_was_asked_for_is_inspected(monkeypatch: pytest.MonkeyPatch) -> None:
     assert looked(monkeypatch, None, asked(0.0)) == {}
     assert looked(monkeypatch, 99.0, asked(0.1) | {"worth": None}) == {}
@@ -79,7 +103,15 @@ def test_the_worker_looks_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
     """No scope is looked at, and the result says why."""
     made = Worker.__new__(Worker)
     made.region, made.machine, made.values, made.result = 7, MACHINE, {}, {}
-    made.spec = {"runtime": __file__, "module": __file__, "capture": "", "with_rows": [], "looking": None, **asked(0.1)}
+    made.spec = {
+        "runtime": __file__,
+        "module": __file__,
+        "capture": "",
+        "with_rows": [],
+        "others": [],
+        "looking": None,
+        **asked(0.1),
+    }
     for name in ("take_runtime", "module_in", "Analysis"):
         monkeypatch.setattr(f"tracecut.codegen.tuning.worker.{name}", lambda *_: None)
     monkeypatch.setattr("tracecut.codegen.tuning.worker.json", SimpleNamespace(loads=lambda _: None))

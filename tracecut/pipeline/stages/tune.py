@@ -85,6 +85,7 @@ def tune_regions(
     number = first_region = 0
     worth = seconds if seconds is not None and _left_to_us(settings) else None
     work = executed_work(analysis, traced.profile) if worth is not None else {}
+    passed: dict[int, dict[str, Any]] | None = None  # what the first worker has found of other loops
     looking = None if worth is None or deadline.seconds is not None else LookingTime(worth)
     for place, hot in enumerate(hots):
         if not hot.captured:
@@ -112,12 +113,18 @@ def tune_regions(
             spec = region_spec(settings, analysis, traced, loop, free, folder, cpus)
             spec |= {"number": number, "first_region": first_region, "deadline": ends}
             if worth is not None:
-                around = max(work[scope] for scope in (hot.loop, *free))
-                spec["worth"] = {"seconds": worth, "share": hot.share, "around": around}
+                spec["worth"] = _worth(hot, worth, work, free)
             if looking is not None:
                 spec["looking"] = looking.left - later
-            result = _tune_one(settings, analysis, hot, spec, deadline, say, early)
-            early = None
+                if passed is None:
+                    spec["others"] = _others(analysis, traced, hots[place + 1 :], worth or 0.0, work)
+            if passed and not ordered and loop in passed:
+                result = RegionResult(hot, loop, passed[loop], refused=str(passed[loop]["reason"]))
+            else:
+                result = _tune_one(settings, analysis, hot, spec, deadline, say, early)
+                early = None
+            if passed is None:
+                passed = {int(other): data for other, data in result.data.get("others", {}).items()}
             if looking is not None:
                 looking = looking.after(result.data, gained=result.optimized)
                 result = _with_hint(result, looking)
@@ -139,6 +146,26 @@ def tune_regions(
     if early is not None:
         early.stop()
     return [_at_own_line(analysis, result) for result in results]
+
+
+def _worth(hot: Hot, seconds: float, work: Mapping[int, float], scopes: Sequence[int]) -> dict[str, float]:
+    """What a worker is told of how much a loop matters. `work`: of `executed_work`."""
+    return {"seconds": seconds, "share": hot.share, "around": max(work[scope] for scope in (hot.loop, *scopes))}
+
+
+def _others(
+    analysis: Analysis, traced: Traced, hots: Sequence[Hot], seconds: float, work: Mapping[int, float]
+) -> list[dict[str, Any]]:
+    """What the first worker is told of the loops behind its own, to see at once which of them are passed over."""
+    return [
+        {
+            "region": hot.loop,
+            "capture": str(traced.profile.captures[hot.loop]),
+            "worth": _worth(hot, seconds, work, layout_scopes(analysis, traced, hot.loop, ())[0]),
+        }
+        for hot in hots
+        if hot.captured and _kept_by_its_text(analysis, traced, hot.loop) is None
+    ]
 
 
 def _with_hint(result: RegionResult, looking: LookingTime) -> RegionResult:
@@ -292,6 +319,7 @@ def region_spec(
         "in_proportion": settings.loop_budget is None,
         "deadline": None,
         "worth": None,
+        "others": [],
         "looking": None,
         "memory": settings.memory or default_budget(),
         "cpus": list(cpus),

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from tracecut.codegen.tuning import sampled_verdict
@@ -14,11 +16,12 @@ from tracecut.ir.machine.machine import Machine
 from tracecut.ir.machine.parts import Cache
 from tracecut.support.progress import Progress
 from tracecut.tracer.capture.snapshot import Capture
+from tracecut.tracer.loops.program import Analysis
 
 from tracecut.pipeline.stages import tune
 from tracecut.pipeline.stages.capture import trace_program
 from tracecut.pipeline.stages.compile import compile_program
-from tracecut.pipeline.stages.select_loops import choose_loops
+from tracecut.pipeline.stages.select_loops import Hot, choose_loops
 from tracecut.pipeline.stages.settings import Settings
 from tracecut.pipeline.supervise import optimize_program
 
@@ -137,3 +140,37 @@ def test_a_loop_whose_data_lie_well_need_not_be_inspected(
     assert sampled_verdict.sampled_verdict(found, machine, spec) == ({"once": True} if near else {})
     monkeypatch.setattr(sampled_verdict, "ANYWAY", 0.0)
     assert ("passed_over" in sampled_verdict.sampled_verdict(found, machine, spec)) == near
+
+
+@pytest.mark.parametrize(("optimized", "asked"), [(False, ["plain"]), (True, ["plain", "computed"])])
+def test_loops_that_the_first_worker_passes_over_get_none(
+    optimized: bool, asked: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But where a loop has an order by then: the loops that may be scopes of others are not the same."""
+    source = tmp_path / "two.c"
+    source.write_text(SOURCE)
+    settings = Settings((str(source),), output=tmp_path / "out")
+    compiled = compile_program(settings, tmp_path)
+    (tmp_path / "trace").mkdir()
+    traced = trace_program(settings, compiled.analysis, compiled.native, tmp_path / "trace")
+    assert not isinstance(traced, str), traced
+    hots = [hot for hot in choose_loops(settings, compiled.analysis, traced.profile) if hot.captured]
+    hots.sort(key=lambda hot: compiled.analysis.nest(hot.loop).loops[hot.loop].place.line)
+    first, second = (hot.loop for hot in hots)
+    specs = []
+
+    def look(settings: Settings, analysis: Analysis, hot: Hot, spec: dict[str, Any], *_: Any) -> tune.RegionResult:
+        specs.append(spec)
+        scope: Any = SimpleNamespace(nest=SimpleNamespace(loops=[hot.loop]), regions=[hot.loop], numbers=[0])
+        passed = {"class": "rejected", "reason": "why", "places": [], "passed_over": True, "inspected": 0.25}
+        data = {"class": "ordered", "reason": "other", "places": [], "others": {str(second): passed}}
+        refused = "" if optimized else "other"
+        return tune.RegionResult(hot, hot.loop, data, scope if optimized else None, refused=refused)
+
+    monkeypatch.setattr(tune, "_tune_one", look)
+    results = tune.tune_regions(
+        settings, compiled.analysis, traced, hots, tmp_path, [0, 1], lambda text: None, seconds=0.1
+    )
+    assert [spec["region"] for spec in specs] == [first, second][: len(asked)]
+    assert [other["region"] for other in specs[0]["others"]] == [second] and bool(specs[-1]["others"]) != optimized
+    assert [result.refused for result in results] == (["", ""] if optimized else ["other", "why"])
