@@ -117,7 +117,7 @@ def _is_short(nest: Nest, memory: Memory, numbers: Mapping[str, int | float], li
     """Whether a loop is too short for a sample, and runs few iterations of all loops in it."""
     asked, left = Evaluation(nest, memory, numbers, limit=limit), SHORT
     count = asked.root_size()
-    if count is None or count >= FEWEST or any(info.trip is None or info.ends_early for info in nest.loops.values()):
+    if count is None or count >= FEWEST or any(info.trip is None for info in nest.loops.values()):
         return False
     for loop in nest.loops:
         domain = asked.domain(loop)
