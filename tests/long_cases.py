@@ -10,6 +10,8 @@ from collections.abc import Sequence
 
 import pytest
 
+from .long_cases_of_codegen import CODEGEN
+
 # Programs whose IR shows the same in both forms: that of clang's -O1 is followed sooner.
 _SEEDS = tuple(
     f"{name}-seed"
@@ -21,94 +23,7 @@ _SEEDS = tuple(
 
 # Test → its cases, by the ids that pytest gives them; "" is a test without any.
 CASES: dict[str, tuple[str, ...]] = {
-    "tests/codegen/cuda/test_on_host.py::test_the_text_leaves_what_the_kernel_leaves": ("rows-60",),  # 10
-    "tests/codegen/gpu/test_index_copies.py::test_copies_are_the_executors": ("indirect", "pairs"),  # 18
-    "tests/codegen/kernels/test_kernels.py::test_every_variant_leaves_what_the_loop_left": (
-        "rows-8",
-        "indirect-8",
-    ),  # 14
-    "tests/codegen/kernels/test_ordered.py::test_sums_have_the_bits_of_the_program": (  # 10
-        *("norm", "small", "product", "greater", "least"),
-    ),
-    "tests/codegen/kernels/test_pack_copies.py::test_starts_have_16_bits": ("rows-1-81",),  # 12
-    "tests/codegen/kernels/test_tune_on_card.py::test_damaged_memories_are_measured_anew": (  # 6
-        *("[1.0]", "[1.0, -2.0]", '["a", 1.0]', "[1.0, 2.0"),
-    ),
-    "tests/codegen/offload/test_host_and_card.py::test_other_data_let_the_scope_touch_more": (  # 10
-        *("a loop that never ran", "a branch that was never taken"),
-    ),
-    "tests/codegen/offload/test_host_and_card.py::test_the_program_prints_what_it_printed": (  # 34
-        *("original-other loops are unrolled by hand", "original-arrays that are counted from one"),
-        *("original-a part that is cleared of what the CPU made", "original-a copy of what the CPU made"),
-        *("original-values at the border", "original-pointers to the ends of arrays"),
-        *("swap-arrays that are counted from one", "swap-a part that is cleared of what the CPU made"),
-        *("swap-a copy of what the CPU made", "swap-pointers to the ends of arrays"),
-    ),
-    "tests/codegen/offload/test_host_layout.py::test_copies_and_objects": ("indirect", "odd"),  # 10
-    "tests/codegen/offload/test_in_program.py::test_a_card_without_room_leaves_the_program_to_the_cpu": ("2", "9"),  # 5
-    "tests/codegen/offload/test_in_program.py::test_blocks_keep_data": ("readonly",),  # 3
-    "tests/codegen/offload/test_own_indices.py::test_all_loops_run_there": ("original", "swap-indirect"),  # 8
-    "tests/codegen/offload/test_spac.py::test_on_the_card_it_prints_what_it_prints": (  # 33
-        *("particlefilter", "cg", "spmv_nonzeros"),
-    ),
-    "tests/codegen/offload/test_step_scope.py::test_what_is_independent_in_every_step_is_taken": ("sums",),  # 5
-    "tests/codegen/products/test_on_card.py::test_kernels_become_machine_code_of_cards": ("dtype1", "dtype2"),  # 6
-    "tests/codegen/ptx/test_reductions.py::test_memory_operators": ("unsigned", "ulong", "uchar", "double"),  # 4
-    "tests/codegen/ptx/test_reductions.py::test_register_reduction": (  # 5
-        *("product", "isum", "steepest", "lowest", "most", "imul", "shortest"),
-    ),
-    "tests/codegen/ptx/test_semantics.py::test_kernel_computes_what_the_host_does": (  # 9
-        *(f"swap-{name}" for name in ("backwards", "conditional", "extremes", "index_as_data", "records", "scratch")),
-        *(f"swap-indirect-{name}" for name in ("chosen", "copies", "histogram", "mesh", "scaled", "spmv", "walk")),
-        "swap-strided",
-    ),
-    "tests/codegen/ptx_interpreter/test_golden_agreement.py::test_golden_kernels": (  # 4
-        *(f"{name}-64" for name in ("edges-swap-indirect", "rows-swap", "norm-swap", "waves-swap", "edges-swap")),
-    ),
-    "tests/codegen/runtime/test_coming_schedule.py::test_a_child_that_goes_on_is_left_alone": ("light",),  # 7
-    "tests/codegen/runtime/test_coming_schedule.py::test_children_of_the_program_are_its_own": ("full",),  # 7
-    "tests/codegen/runtime/test_coming_schedule.py::test_input_that_changes_while_it_is_made_is_met_by_the_guard": (
-        "light",  # 4
-    ),
-    "tests/codegen/runtime/test_coming_schedule.py::test_it_comes_into_force_between_any_two_sweeps": (  # 10
-        *("light-1", "light-38", "full-2", "full-7"),
-    ),
-    "tests/codegen/runtime/test_coming_schedule.py::test_the_program_does_not_wait_for_it": ("full",),  # 5
-    "tests/codegen/runtime/test_coming_schedule.py::test_what_fails_beside_the_program_is_told": ("light",),  # 4
-    "tests/codegen/runtime/test_reinspect.py::test_code_that_compares_new_numbers_is_for_numbers_on_one_side": (
-        "90-",  # 6
-    ),
-    "tests/codegen/runtime/test_saved_schedule.py::test_a_layout_that_too_few_sweeps_pay_for_is_not_used": (  # 10
-        *("30-1", "1-0"),
-    ),
-    "tests/codegen/runtime/test_saved_schedule.py::test_pointers_that_lie_in_structures_are_followed": (  # 10
-        *("same-1-0", "behind-0-32768"),
-    ),
-    "tests/codegen/runtime/test_settled_inspections.py::test_a_refusal_settles_for_good": (  # 8
-        *("light-other", "full-fewer", "light-rewritten"),
-    ),
-    "tests/codegen/runtime/test_settled_inspections.py::test_what_the_guard_refuses_is_not_made_again": (  # 5
-        *("light-fewer", "full-rewritten"),
-    ),
-    "tests/codegen/runtime/test_shared_mappings.py::test_where_arrays_lie": (  # 30: each place has another way left
-        *(f"listed-{place}" for place in ("last page", "file", "elsewhere", "child", "read only", "gone", "own")),
-        *(
-            f"asked-{place}"
-            for place in ("anonymous", "index", "twice", "segment", "private file", "protected", "ring")
-        ),
-        "asked-private",
-    ),
-    "tests/codegen/runtime/test_surroundings.py::test_two_hundred_cases": (  # 13
-        *("1 thread-same-oddly", "1 thread-other-oddly", "2 threads-same-plainly", "2 threads-other-plainly"),
-    ),
-    "tests/codegen/schedule/guards/test_guards.py::test_other_input": (  # 14: tests/fuzz/test_guards.py has more of all
-        *("last-index", "flag", "shorter", "gate-value", "column", "scale", "one-index-array"),
-    ),
-    "tests/codegen/schedule/guards/test_guards.py::test_other_input_inspected_anew": ("index", "stride"),  # 4
-    "tests/codegen/test_equivalence.py::test_replays_agree_with_the_program": (  # 50: in their programs they run sooner
-        *(f"{name}-two orders" for name in ("locals", "bounds", "unrolled", "ended", "pointers", "picked", "flags")),
-        *("checks-two orders", "indirect-two orders"),
-    ),
+    **CODEGEN,
     "tests/fuzz/test_floats.py::test_every_build_gives_the_same_bits": ("-ffp-contract=off",),  # 4
     "tests/fuzz/test_generator.py::test_compiles_without_a_warning": ("2",),  # 5
     "tests/fuzz/test_guards.py::test_changed_inputs": ("own",),  # 7
@@ -119,8 +34,16 @@ CASES: dict[str, tuple[str, ...]] = {
     "tests/fuzz/test_planted.py::test_is_found": (  # 27
         *("last_job_lost", "missed_alias", "new_numbers_as_data", "write_after_read"),
     ),
+    "tests/ir/gpu/test_memory_model.py::test_counts_equal_the_slow_model": (
+        "False-texture cache",
+        "True-unified L1",
+        "False-half-warps, no cache",
+        "True-other ways",
+    ),  # 5
+    "tests/ir/gpu/test_sparse_gathers.py::test_split_and_connect": ("rmat",),  # 4
+    "tests/ir/llvm/test_module.py::test_samples_mean_the_same_when_printed_again": ("md_forces", "spmv_cg"),  # 3
     "tests/mapping/placing/test_memory_centric.py::test_near_the_optimum_of_tiny_cases": ("1000000.0-size1",),  # 10
-    "tests/mapping/placing/test_place.py::test_every_cluster_has_a_core": (  # 20
+    "tests/mapping/placing/test_place.py::test_every_cluster_has_a_core": (  # 27
         *(
             f"{method}-{machine}"
             for method in ("swap", "round-robin", "random")
@@ -131,11 +54,21 @@ CASES: dict[str, tuple[str, ...]] = {
         *(f"{method}-cpu_gpu:3:1" for method in ("hierarchical", "swap", "round-robin")),
         *(f"memory-centric-greedy-{machine}" for machine in ("mesh:4x4", "mesh:1x1", "uma:3")),
         *("hierarchical-uma:3", "hierarchical-mesh:1x1", "swap-uma:3"),
+        *(
+            "memory-centric-mesh:4x4",
+            "memory-centric-uma:3",
+            "memory-centric-topo3:2:1:4",
+            "memory-centric-greedy-mesh:5x2",
+            "memory-centric-greedy-cpu_gpu:3:1",
+            "hierarchical-mesh:4x4",
+            "swap-topo3:2:1:4",
+        ),
     ),
-    "tests/partition/balance/test_keep_capacities.py::test_every_method_keeps_them": (  # 6
+    "tests/partition/balance/test_keep_capacities.py::test_every_method_keeps_them": (  # 13
         *("mtkahypar-km1", "kahip", "spac-split", "wvp-random"),
+        *("mtkahypar", "kaminpar", "wvp-greedy"),
     ),
-    "tests/partition/balance/test_least_imbalance.py::test_balance_of_many": (  # 14
+    "tests/partition/balance/test_least_imbalance.py::test_balance_of_many": (  # 20
         *(
             f"{method}-0.6"
             for method in ("mtkahypar", "mtkahypar-km1", "kahip", "kaminpar", "metis", "spac", "spac-split")
@@ -145,35 +78,76 @@ CASES: dict[str, tuple[str, ...]] = {
             f"{method}-0.0"
             for method in ("mtkahypar", "mtkahypar-km1", "kahip", "kaminpar", "spac-split", "wvp-random")
         ),
+        *(
+            "mtkahypar-1.2",
+            "mtkahypar-km1-1.2",
+            "wvp-greedy-1.2",
+            "spac-split-1.2",
+            "wvp-random-1.2",
+            "metis-1.2",
+            "spac-1.2",
+        ),
     ),
-    "tests/partition/streaming/test_vertex_cut.py::test_labels_are_those_of_the_reference": (  # 5
+    "tests/partition/community/test_compnet.py::test_spac_split_is_about_as_good_as_contracted": ("True",),  # 2
+    "tests/partition/edge_cut/test_split_connect.py::test_threads_change_nothing": ("metis-1",),  # 2
+    "tests/partition/edge_cut/test_weighted_vertex.py::test_jobs_of_one_cluster_stay": ("wvp-random",),  # 1
+    "tests/partition/external/test_kaminpar_kahip_mtkahypar.py::test_spac_around_any_vertex_partitioner": (
+        "spac-kahip",
+        "spac-mtkahypar",
+        "spac-split-metis",
+        "spac-split-kaminpar",
+    ),  # 1
+    "tests/partition/refinement/test_km1.py::test_refine_after_any_method": ("spac",),  # 1
+    "tests/partition/streaming/test_vertex_cut.py::test_labels_are_those_of_the_reference": (  # 7
         *(f"True-{rule}-4096" for rule in ("w-pg", "w-libra", "wb-pg", "wb-libra")),
         *("False-powergraph-simple-4097", "False-wb-libra-4096", "False-wb-pg-4096"),
+        *("True-wb-pg-4097", "False-wb-libra-4097"),
     ),
-    "tests/partition/test_api.py::test_orders_with_blocks": ("mtkahypar-km1", "kahip", "spac-split", "wvp-random"),  # 4
-    "tests/partition/test_data_methods.py::test_cuts_stay_near_those_of_metis": (  # 6
+    "tests/partition/test_api.py::test_orders_with_blocks": (  # 7
+        "mtkahypar-km1",
+        "kahip",
+        "spac-split",
+        "wvp-random",
+        *("mtkahypar", "wvp-greedy", "kaminpar"),
+    ),
+    "tests/partition/test_api.py::test_targets_and_weights": ("spac",),  # 1
+    "tests/partition/test_data_methods.py::test_cuts_stay_near_those_of_metis": (  # 11
         *("rib-1.45", "multijagged-1.3", "morton-1.6", "parcubed-2.6", "kmeans-1.2"),
+        *("gpart-2.6", "hkmeans-1.25", "compnet-1.5", "parcubed-det-1.4"),
     ),
     "tests/partition/test_data_methods.py::test_threads_change_nothing": (
         "2-hkmeans",
         "3-geographer-r",
         "3-kmeans",
+        "3-hkmeans",
     ),  # 3
     "tests/partition/test_properties.py::test_every_method_with_a_process_of_its_own": ("spac-split",),  # 2
-    "tests/partition/test_weights.py::test_dear_copies_are_made_seldom": (  # 10
+    "tests/partition/test_weights.py::test_dear_copies_are_made_seldom": (  # 15
         *("mtkahypar-km1", "kahip", "spac-split", "kaminpar"),
+        *("mtkahypar", "spac"),
     ),
-    "tests/partition/test_weights.py::test_peers_cut_what_they_cut_when_called_directly": (  # 3
+    "tests/partition/test_weights.py::test_peers_cut_what_they_cut_when_called_directly": (  # 5
         *("kahip-METIS 1", "kahip-scipy", "kahip-arrays", "kahip-edge list", "kaminpar-METIS 11"),
         *("kaminpar-Matrix Market", "kaminpar-networkx", "kaminpar-rows", "kaminpar-LocalityGraph"),
+        *("kahip-METIS 011 1", "kahip-rows", "kahip-LocalityGraph", "kaminpar-METIS 1", "kaminpar-arrays"),
     ),
     "tests/partition/test_weights.py::test_the_unit_of_weights_does_not_matter": (
         "0.3333333333333333",
         "1000000000000.0",
     ),
-    "tests/partition/test_weights.py::test_weights_may_be_zero": (  # 4
+    "tests/partition/test_weights.py::test_weights_may_be_zero": (  # 7
         *("some-mtkahypar", "all-kahip", "some-metis", "all-mtkahypar-km1", "some-kaminpar", "all-spac-split"),
+        *("all-mtkahypar", "some-kahip", "all-kaminpar", "some-mtkahypar-km1", "some-spac"),
     ),
+    "tests/samples/test_optimize.py::test_its_results_are_those_of_the_program": ("md_forces-1", "md_forces-2"),  # 2
+    "tests/samples/test_optimize.py::test_kernels_are_emitted_and_assemble": ("md_forces",),  # 1
+    "tests/samples/test_optimize.py::test_the_irregular_loop_is_rescheduled": ("md_forces",),  # 25
+    "tests/samples/test_optimize.py::test_the_schedule_is_used": ("md_forces",),  # 1
+    "tests/samples/test_spac.py::test_the_remedy_computes_the_same": ("cfd_elements", "btree", "spmv_nonzeros"),  # 3
+    "tests/support/test_npz_archive.py::TestReading::test_every_flipped_bit_is_noticed": ("0",),  # 4
+    "tests/support/test_npz_archive.py::TestReading::test_every_flipped_bit_of_our_own_files_is_noticed": (
+        "True",
+    ),  # 2
     "tests/tracecut/api/test_emit.py::test_regular_nests_and_searches_have_kernels": ("search",),  # 10
     "tests/tracecut/cli/test_every_method.py::test_every_method": (  # 47, and kernels that are compiled for it
         *("degree-z", "expansion", "metis", "multilevel", "parcubed-det", "powergraph", "wb-libra"),
@@ -228,6 +202,7 @@ CASES: dict[str, tuple[str, ...]] = {
     ),
     "tests/tracer/depgraph/walk/test_anti_output.py::test_both_kinds_equal_the_reference": _SEEDS,  # 5
     "tests/tracer/depgraph/test_random_edges.py::test_random_kernels": ("702-O1", "704-seed"),  # 9
+    "tests/tracer/toolchain/test_cxx.py::test_cxx_programs_do_what_they_say": ("shapes",),  # 5
     "tests/tracer/trace/events/test_interposed_calls.py::test_every_call_from_the_libraries_is_recorded": (  # 8
         *("new-seed", "delete-seed", "malloc-seed", "new delete-seed"),
     ),

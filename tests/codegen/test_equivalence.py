@@ -1,6 +1,6 @@
 """Any order of the jobs, any layout, any number of threads: every loop of the catalogue does what it did.
 
-Each in one other order in its program here, and half of them alone as well; in more of them, and on other numbers of
+Each in one other order in its program here, and some of them alone as well; in more of them, and on other numbers of
 threads, by `pytest -m long` on this file.
 """
 

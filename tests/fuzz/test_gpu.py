@@ -12,8 +12,9 @@ from .gpu import GpuTally, check_kernels
 SHARE = 0.95  # of what may be reordered on the host
 
 
-def test_thirty_loops(tmp_path: Path) -> None:
-    judged([700], 30, tmp_path)
+@pytest.mark.parametrize("count", [10, pytest.param(30, marks=pytest.mark.long)])
+def test_loops(count: int, tmp_path: Path) -> None:
+    judged([700], count, tmp_path)
 
 
 @pytest.mark.long
