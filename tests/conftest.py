@@ -15,6 +15,7 @@ from tracecut.support import plain_kernels
 from tracecut.support.garbage_collection import collect_seldom
 
 from .long_cases import LongCases
+from .plain_rooms import PlainRooms
 
 # A change is judged on the same examples each time; `--hypothesis-profile=search` draws others. How long one of them
 # takes decides nothing: the first may load or compile a kernel.
@@ -36,6 +37,7 @@ LATE = ("tests/codegen/gpu/test_best_blocks.py", "tests/tracecut/")
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(LongCases())
+    config.pluginmanager.register(PlainRooms())
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -88,3 +90,8 @@ def both_ways(request: pytest.FixtureRequest) -> Iterator[None]:
         if request.param == "compiled":
             patch.setattr(plain_kernels, "FEW", -1)
         yield
+
+
+@pytest.fixture(scope="module", params=["python", pytest.param("compiled", marks=pytest.mark.long)])
+def seldom_compiled() -> None:
+    """Kernels of the rooms in `plain_rooms.py` as Python runs them, and in long tests compiled."""

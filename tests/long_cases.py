@@ -64,6 +64,13 @@ CASES: dict[str, tuple[str, ...]] = {
             "swap-topo3:2:1:4",
         ),
     ),
+    "tests/mapping/test_map_onto.py::test_a_grid_lies_as_it_is_on_its_mesh": ("python",),  # 5
+    "tests/mapping/test_map_onto.py::test_fewer_hops_than_a_cut_that_is_placed": (
+        "python-mesh:8x8",
+        "python-torus:4x4",
+        "python-tree:4x4x4@100,10,1",
+    ),  # 20
+    "tests/mapping/test_map_onto.py::test_whole_data_on_many_cores": ("python",),  # 6
     "tests/partition/balance/test_keep_capacities.py::test_every_method_keeps_them": (  # 13
         *("mtkahypar-km1", "kahip", "spac-split", "wvp-random"),
         *("mtkahypar", "kaminpar", "wvp-greedy"),

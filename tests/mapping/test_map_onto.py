@@ -24,6 +24,11 @@ pytestmark = pytest.mark.quick
 MACHINES = ("mesh:1x1", "mesh:3x1", "mesh:2x3", "mesh:4x4", "tree:2x3@10,1", "uma:4", "torus:4x4")
 
 
+@pytest.fixture(autouse=True, scope="module")
+def kernels(seldom_compiled: None) -> None:
+    """See `tests/plain_rooms.py`."""
+
+
 def grid(side: int) -> LocalityGraph:
     place = np.arange(side * side).reshape(side, side)
     u = np.concatenate([place[:, :-1].ravel(), place[:-1].ravel()])

@@ -18,15 +18,21 @@ def benchmark(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module(name)
 
 
-def test_nine_in_ten_of_the_times_are_within_a_fifth_of_those_of_simgrid(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("most", [500, pytest.param(5000, marks=pytest.mark.long)])
+def test_nine_in_ten_of_the_times_are_within_a_fifth_of_those_of_simgrid(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In graphs of up to so many nodes."""
     program = benchmark("simulating_simgrid", monkeypatch)
     cases, said = benchmark("task_graphs", monkeypatch).load(program.STORED)
     assert len(cases) == len(said["times"]) == 50 and said["simgrid"] == "3.32.0" and said["command"]
     assert max(case.cycles.size for case in cases) <= 5000
-    ours = [case.simulated().time for case in cases]
-    assert program.share_near(ours, said["times"]) >= 0.9
-    blind = [case.on_fast_links().simulated().time for case in cases]
-    assert program.share_near(blind, said["times"]) < 0.9, "a simulator without contention would pass, too"
+    told = [(case, time) for case, time in zip(cases, said["times"], strict=True) if case.cycles.size <= most]
+    assert len(told) > 20
+    chosen, times = zip(*told, strict=True)
+    assert program.share_near([case.simulated().time for case in chosen], times) >= 0.9
+    blind = [case.on_fast_links().simulated().time for case in chosen]
+    assert program.share_near(blind, times) < 0.9, "a simulator without contention would pass, too"
 
 
 def test_cases_of_closed_form(monkeypatch: pytest.MonkeyPatch) -> None:

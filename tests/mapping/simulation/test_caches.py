@@ -41,11 +41,12 @@ def chain(n: int) -> list[tuple[int, int]]:
     return [(i, i + 1) for i in range(n - 1)]
 
 
+@pytest.mark.parametrize(("step", "draws"), [(200, 4000), pytest.param(40, 20_000, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", ["mesh:1x1", "model"])
-def test_one_core_pays_what_the_cache_simulator_says(name: str) -> None:
+def test_one_core_pays_what_the_cache_simulator_says(name: str, step: int, draws: int) -> None:
     """One access after the other, over more than the L1 and the L2 hold."""
     generator = np.random.default_rng(1)
-    addresses = np.concatenate([np.arange(0, 400_000, 40), generator.integers(0, 400_000, 20_000)])
+    addresses = np.concatenate([np.arange(0, 400_000, step), generator.integers(0, 400_000, draws)])
     expected = one_core(addresses, 1, Machine.named(name))
     kinds = generator.choice([READ, WRITE], addresses.size).tolist()
     found = run(accesses(addresses.tolist(), kinds, chain(addresses.size)), [0] * addresses.size, Machine.named(name))

@@ -32,6 +32,11 @@ def command(*words: str | Path, status: int = 0, folder: Path | None = None, run
     return done.stderr if status else done.stdout
 
 
+def alone(*words: str | Path, folder: Path | None = None) -> Any:
+    """In a process of its own, where all kernels run as Python, as here those of `tests/plain_rooms.py`."""
+    return started(*words, folder=folder, NUMBA_DISABLE_JIT="1")
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A chain of 60 instructions as a dependence graph, and a grid as a matrix."""
@@ -68,7 +73,7 @@ def test_a_graph_is_put_into_a_machine(folder: Path, tmp_path: Path) -> None:
     assert "64 data, 112 jobs, partitioned into the machine on mesh:2x2" in text
     cores = np.loadtxt(tmp_path / "cores.txt", int)
     assert np.bincount(cores, minlength=4).tolist() == [16] * 4
-    numbers = json.loads(command("map", folder / "grid.txt", "--machine", "mesh:2x2", "--json", run=started))
+    numbers = json.loads(command("map", folder / "grid.txt", "--machine", "mesh:2x2", "--json", run=alone))
     assert numbers["hop_cost"] == 16.0 and numbers["edge_cut"] == 16.0
     assert numbers["bytes_as_vertexcut_counts"] == 8 * 16 == numbers["bytes_moved"] and "kept_balance" not in numbers
 
@@ -101,7 +106,7 @@ def test_clusters_are_placed_and_simulated(folder: Path, tmp_path: Path) -> None
     assert "critical path" in (tmp_path / "g.svg").read_text()
     assert ElementTree.parse(tmp_path / "g.svg").getroot().findall(".//{*}rect[@class='busy']")
     numbers = json.loads(
-        command("simulate", folder / "chain.npz", *words, "--place", "round-robin", "--json", run=started)
+        command("simulate", folder / "chain.npz", *words, "--place", "round-robin", "--json", run=alone)
     )
     assert numbers["notes"][1:] == list(Machine.mesh(4, 1).notes) and "no virtual channels" in numbers["notes"][1]
     assert numbers["cycles"] == 62 and numbers["bytes_moved"] == numbers["bytes_as_vertexcut_counts"] == 8

@@ -1,0 +1,44 @@
+"""Kernels of some rooms run as plain Python in tests, unless `pytest -m long` asks for their machine code.
+
+Those of the rooms below take minutes to compile, and Python does in less what they do to the small inputs of tests:
+`support/plain_kernels.py` says why both leave the same. A test with the marker `long` runs them compiled; the fixture
+`seldom_compiled` makes one of each test that uses it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from numba.core.registry import CPUDispatcher
+from tracecut.support.plain_kernels import plain
+
+ROOMS = ("tracecut.mapping.joint.", "tracecut.mapping.simulation.")
+
+
+class PlainRooms:
+    """A plugin: from the first test on, what Python calls of these rooms is Python, but for tests that are long.
+
+    Children that a test forks are as it is; programs that it starts compile what they need.
+    """
+
+    def __init__(self) -> None:
+        self._compiled = CPUDispatcher.__call__
+        self._long = False
+
+    def pytest_collection_finish(self) -> None:
+        compiled = self._compiled
+
+        def call(kernel: Any, *args: Any, **options: Any) -> Any:
+            if not self._long and kernel.py_func.__module__.startswith(ROOMS):
+                return plain(kernel)(*args, **options)
+            return compiled(kernel, *args, **options)
+
+        CPUDispatcher.__call__ = call
+
+    def pytest_unconfigure(self) -> None:
+        CPUDispatcher.__call__ = self._compiled
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        self._long = item.get_closest_marker("long") is not None
