@@ -1,7 +1,8 @@
 """Kernels of some rooms run as plain Python in tests, unless `pytest -m long` asks for their machine code.
 
 Those of the rooms below take minutes to compile, and Python does in less what they do to the small inputs of tests:
-`support/plain_kernels.py` says why both leave the same. A test with the marker `long` runs them compiled; the fixture
+`support/plain_kernels.py` says why both leave the same. So does the walk of traces whose numbers of vertices have 64
+bits, the same code as that of others. A test with the marker `long` runs them compiled; the fixture
 `seldom_compiled` makes one of each test that uses it.
 """
 
@@ -9,11 +10,20 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from numba.core.registry import CPUDispatcher
 from tracecut.support.plain_kernels import plain
+from tracecut.tracer.depgraph.walk.reference import follow_records
 
 ROOMS = ("tracecut.mapping.joint.", "tracecut.mapping.simulation.")
+
+
+def is_seldom_compiled(kernel: Any, args: tuple[Any, ...]) -> bool:
+    """Whether it runs as Python but in long tests."""
+    if kernel.py_func is follow_records.py_func:
+        return bool(args[3].src.dtype == np.int64)
+    return bool(kernel.py_func.__module__.startswith(ROOMS))
 
 
 class PlainRooms:
@@ -30,7 +40,7 @@ class PlainRooms:
         compiled = self._compiled
 
         def call(kernel: Any, *args: Any, **options: Any) -> Any:
-            if not self._long and kernel.py_func.__module__.startswith(ROOMS):
+            if not self._long and is_seldom_compiled(kernel, args):
                 return plain(kernel)(*args, **options)
             return compiled(kernel, *args, **options)
 
