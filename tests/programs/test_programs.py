@@ -177,7 +177,7 @@ LONG = frozenset(
     "mesh_classes.cpp state_vectors.cpp links_pairs.cpp nets_spread.cpp views.cpp cloth.cpp mesh_smoothing.cpp "
     "pagerank_prints.cpp waves_complex.cpp pagerank_first.cpp jacobi_arrays.cpp features_pointed.c mesh_buffers.c "
     "nodes_ended.c cg_restarts.c fluxes_bounded.c mesh_upwind.c mesh_dump_block.c pagerank_push.c particles_in_cells.c "
-    "labels_spread.c nodes_first.c history_steps.cpp".split()
+    "labels_spread.c nodes_first.c history_steps.cpp cells_tiled.cpp mesh_allocating.c rows_growing.c".split()
 )
 
 
