@@ -116,7 +116,7 @@ class Worker:
             self.result["failed"] = f"{verdict.reason}: another order rounds differently, and --exact allows none of it"
             return self.result
         self.result["scope"] = scope
-        self.result["kept"] = inspection.plan.told()
+        self.result["kept"], self.result["stays"] = inspection.plan.told(), inspection.stays(self.region)
         trying = CpuTime(None)
         self._tune(scope, inspection)
         self.result["tried"] = trying.used

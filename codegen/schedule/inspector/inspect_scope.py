@@ -80,9 +80,13 @@ class Inspection:
         """Why a smaller scope may be worth more to a region."""
         if not self.verdicts[region].movable:
             return self.verdicts[region].reason
+        return self.stays(region) or "less of what it reaches could be moved there"
+
+    def stays(self, region: int) -> str:
+        """Why something that a region reaches through an index stays where it is; empty where nothing does."""
         stay = [use for use in self._gathered(region) if use.mode not in IN_ORDER]
         if not stay:
-            return "less of what it reaches could be moved there"
+            return ""
         use = min(stay, key=lambda use: use.array not in self.plan.kept)
         found = f"what is reached at {use.patterns[0].access.site.place.told} would stay where it is"
         if use.array in self.plan.kept:

@@ -116,6 +116,9 @@ def test_a_faster_order_whose_copies_cost_too_much_is_named() -> None:
     fast = entry("rcm") | {"region_ms": 8.0, "region_all_ms": 5.0, "copy_ms": 9.0}
     apart = "; it cannot be kept over the loop at a.c:7: the loop contains a call to printf (a.c:9)"
     assert no_order([original, slow]) == "no order was faster than the original order"
+    assert no_order([original, slow], stays="what is reached at a.c:9 would stay where it is").endswith(
+        "order: in each of them what is reached at a.c:9 would stay where it is"
+    )
     found = no_order([original, slow, fast], 1.0, apart)
     assert found.startswith("with rcm a sweep is 2.6 times as fast (13 -> 5 ms), but")
     assert "takes 9 ms each sweep, which uses up the gain" in found and found.endswith(apart)

@@ -271,7 +271,7 @@ def _tune_one(
     elif "predicted" in data:
         refused = str(data["predicted"]["words"])
     elif "schedule" not in data:
-        refused = no_order(data["candidates"], data.get("sweeps", 1.0), apart)
+        refused = no_order(data["candidates"], data.get("sweeps", 1.0), apart, data.get("stays", ""))
     elif data.get("identity_equal") is False:
         refused = "the self-test failed: the extracted loop does not reproduce the original bit for bit"
         data["stopped"] = "self-test"

@@ -14,10 +14,11 @@ ALIKE = 1.02  # times within this factor are considered equal
 SWEEPS = ("region_ms", "region_all_ms")
 
 
-def no_order(candidates: Sequence[Mapping[str, Any]], sweeps: float = 1.0, apart: str = "") -> str:
+def no_order(candidates: Sequence[Mapping[str, Any]], sweeps: float = 1.0, apart: str = "", stays: str = "") -> str:
     """Why no order is used: all failed, none was faster, or copies cost more than the fastest order gains.
 
-    `sweeps`: executions of the loop per entry of the layout. `apart`: why the layout is not kept for longer.
+    `sweeps`: executions of the loop per entry of the layout. `apart`: why the layout is not kept for longer. `stays`:
+    why some data did not move along (`Inspection.stays`).
     """
     tried = [item for item in candidates if item["method"] != "original" and not item["compared"]]
     failed = [f"{item['method']} {item['note']}" for item in tried if item["note"].startswith(("failed", "refused"))]
@@ -29,7 +30,8 @@ def no_order(candidates: Sequence[Mapping[str, Any]], sweeps: float = 1.0, apart
         after, item = min(times, key=lambda pair: pair[0])
         if after * ALIKE < before:
             return _copies_cost(str(item["method"]), before, after, item["copy_ms"] or 0.0, sweeps, apart)
-    return "no order was faster than the original order"
+    found = "no order was faster than the original order"
+    return f"{found}: in each of them {stays}" if stays else found
 
 
 def _copies_cost(method: str, before: float, after: float, copy: float, sweeps: float, apart: str) -> str:
