@@ -11,7 +11,7 @@ from .checking import check, region_of
 from .harness import Inspected, Program
 
 Catalogue = Callable[[str], Program]
-MOVED = ["inside", "greater", "behind", "sure", "asked", "both"]
+MOVED = ["inside", "greater", "behind", "sure", "asked", "fatal", "both"]
 STAYING = ["astray", "numbered"]
 
 

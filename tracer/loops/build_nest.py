@@ -210,7 +210,7 @@ class _Builder:
             results=tuple(self._results(loop, carried, end.edge if end.edge[0] else None)),
             instructions=sum(len(self.view.flow.blocks[name].instructions) for name in self.view.own_blocks(loop)),
             exit=end.edge,
-            early=tuple((edge, self._taken(edge, holds, reach)) for edge, holds in end.early),
+            early=tuple((edge, self._taken(loop, edge, holds, reach)) for edge, holds in end.early),
             through=tuple(self.view.loop_ids[inner] for inner in end.through),
             left=self._left(loop, end) if end.why else (),
             parts=parts_of(self.scalars, loop, carried) if end.trip is not None else {},
@@ -231,9 +231,10 @@ class _Builder:
         found = (self._place(item) for item in reversed(instructions))
         return next((place for place in found if place is not None and place.line), None)
 
-    def _taken(self, edge: Edge, holds: tuple[Literal, ...], reach: Mapping[str, Condition]) -> Condition:
-        """When an exit is taken: its block runs, and some conditions hold."""
-        taken = reach.get(edge[0])
+    def _taken(self, loop: Loop, edge: Edge, holds: tuple[Literal, ...], reach: Mapping[str, Condition]) -> Condition:
+        """When an exit is taken: its block runs, or the inner loop that it leaves, and some conditions hold."""
+        start = self.view.innermost(edge[0])
+        taken = reach.get(edge[0] if start is None or start is loop else start.preheader or "")
         for literal in holds:
             taken = both(taken, literal)
         return taken

@@ -22,9 +22,10 @@ class LeftBehind:
         self.view, self.root, self.pool = view, root, pool
 
     def by(self, loop: Loop, edge: Edge) -> Expr | None:
-        """Whether a loop is left by an edge to the loop around it; None where it leads elsewhere."""
-        around = self._around(loop, edge[1])
-        return None if around is None else self.pool.left(self.view.loop_ids[loop], around, edge)
+        """Whether a loop is left by an edge, in each iteration of the loop around it; None where it is not inside."""
+        if loop is self.root or loop.parent is None or not loop.blocks <= self.root.blocks:
+            return None
+        return self.pool.left(self.view.loop_ids[loop], self.view.loop_ids[loop.parent], edge)
 
     def at_the_end(self, value: Expr, labels: Sequence[str], block: str) -> Expr:
         """A value in `block`, which is entered from the blocks `labels`, by the iteration in which their loop is left.
@@ -64,7 +65,7 @@ class LeftBehind:
             (before,) = flow.predecessors[label]
             edge = (before, label) if len(flow.successors[label]) == 1 else edge
         loop = flow.innermost(edge[0])
-        return None if loop is None or loop is flow.innermost(block) else self.by(loop, edge)
+        return None if loop is None or self._around(loop, block) is None else self.by(loop, edge)
 
     def _around(self, loop: Loop, block: str) -> int | None:
         """Number of the loop around an inner loop, if that is the innermost one of a block."""

@@ -54,8 +54,8 @@ def ending(scalars: ScalarView, loop: Loop) -> Ending:
         found = _counted(scalars, loop, edge)
         if found.trip is not None:
             own, through = _other_exits(scalars, loop, edge)
-            if all(_is_branch(scalars, loop, inside) for inside, _ in own) and None not in through:
-                early = (*found.early, *((other, (_test(scalars, other),)) for other in own))
+            if None not in own.values() and None not in through:
+                early = (*found.early, *((other, (test,)) for other, test in own.items() if test is not None))
                 why = "may be left early" if early or through else ""
                 return Ending(found.trip, why, edge, early, tuple(filter(None, through)))
         why = why or found.why
@@ -86,22 +86,32 @@ def _never_returns(scalars: ScalarView, block: str) -> bool:
     return True
 
 
-def _other_exits(scalars: ScalarView, loop: Loop, counted: Edge) -> tuple[list[Edge], list[Loop | None]]:
-    """Exits of a loop's own body but the counted one, and the inner loops that the others start from; None for an inner
-    loop that has no trip count, or that counts by one of them."""
-    own: list[Edge] = []
+def _other_exits(
+    scalars: ScalarView, loop: Loop, counted: Edge
+) -> tuple[dict[Edge, Literal | None], list[Loop | None]]:
+    """Exits of a loop but the counted one, with what holds when they are taken: None where that is not understood; and
+    the inner loops that others start from: None for one that has no trip count, or that counts by one of them.
+
+    An inner loop of this one's body that ends is left by one of its exits.
+    """
+    own: dict[Edge, Literal | None] = {}
     inner: dict[Loop, list[Edge]] = {}
     for edge in _exits(loop):
         start = scalars.view.innermost(edge[0])
         if start is not None and start is not loop:
             inner.setdefault(start, []).append(edge)
         elif edge != counted:
-            own.append(edge)
+            own[edge] = _test(scalars, edge) if _is_branch(scalars, loop, edge[0]) else None
     through: list[Loop | None] = []
     for start, edges in inner.items():
         end = ending(scalars, start)
-        known = end.trip is not None and {*edges} <= {edge for edge, _ in end.early}
-        through.append(start if known else None)
+        early = {edge for edge, _ in end.early}
+        if end.trip is not None and {*edges} <= early:
+            through.append(start)
+            continue
+        for edge in edges:
+            by = scalars.left.by(start, edge) if start.parent is loop and edge in {end.edge, *early} else None
+            own[edge] = None if by is None else (by, True)
     return own, through
 
 

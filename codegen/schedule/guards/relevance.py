@@ -84,16 +84,21 @@ def _above(nest: Nest, loop: int) -> set[int]:
 
 
 def _expressions(nest: Nest, loops: Iterable[int]) -> list[Expr]:
-    """All expressions of loops themselves, and of what lies directly in them."""
+    """All expressions of loops themselves, of what lies directly in them, and of loops that leave a number to it."""
     found: list[Expr] = []
-    chosen = set(loops)
-    for number in chosen:
-        info = nest.loops[number]
-        found += [] if info.trip is None else [info.trip]
-        for condition in (info.reach, *(taken for _, taken in info.early)):
-            found += [expr for term in literals(condition) for expr, _ in term]
+    chosen, known = set(loops), set[int]()
     for site in nest.sites:
         if site.loop in chosen:
             found += [site.address] if site.length is None else [site.address, site.length]
             found += [expr for term in literals(site.reach) for expr, _ in term]
+    while chosen:
+        ended: list[Expr] = []
+        for number in sorted(chosen):
+            info = nest.loops[number]
+            ended += [] if info.trip is None else [info.trip]
+            for condition in (info.reach, *(taken for _, taken in info.early)):
+                ended += [expr for term in literals(condition) for expr, _ in term]
+        asked = {int(node.data[0]) for node in walk_all([*found, *ended]) if node.kind == "left"}
+        known, found = {*known, *chosen}, [*found, *ended]
+        chosen = asked - known
     return found

@@ -152,6 +152,28 @@ SHAPE asked(void) /* a function finds it, or says that it is not there */
     told("asked");
 }
 
+static inline int entry_of(const int *row, const int *to, int u, int v)
+{
+    for (int k = row[u]; k < row[u + 1]; k++)
+        if (to[k] == v)
+            return k;
+    fprintf(stderr, "no entry %d in row %d\n", v, u);
+    exit(1);
+}
+
+SHAPE fatal(void) /* the program ends where nothing is found */
+{
+    fresh();
+    int *row = row_, *to = to_, *at = at_, *by = by_;
+    long *a = a_, *x = x_, *y = y_;
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int c = 0; c < JOBS; c++) // @fatal
+            a[entry_of(row, to, at[c], by[c])] += x[at[c]];
+        rest(x, y, a, row, to);
+    }
+    told("fatal");
+}
+
 SHAPE both(void) /* two ends of one condition */
 {
     fresh();
@@ -250,6 +272,7 @@ int main(void)
     behind();
     sure();
     asked();
+    fatal();
     both();
     astray();
     changing();

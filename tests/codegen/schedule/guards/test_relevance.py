@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from tracecut.codegen.schedule.guards import relevance
+from tracecut.ir.loops.expressions import Pool
+from tracecut.ir.loops.path_conditions import ALWAYS
 
 from ...harness import Inspected, trace
 from ...woven_programs import Ran, run_woven, woven
@@ -81,3 +86,17 @@ def test_a_number_that_something_else_mentions_is_compared(tmp_path: Path) -> No
     item = program.inspect("gather")
     found = ran(item, ["50", "600", "599", "4"])
     assert list(found.used.values()) == [0] and "is 599, it was 600" in found.stderr
+
+
+def test_what_a_loop_leaves_behind_mentions_how_often_it_runs() -> None:
+    pool = Pool()
+    counted = pool.make("trip", (64, "slt", False, 0), (pool.const(0), pool.const(1), pool.live("%n", "i64")))
+    loops = {
+        0: SimpleNamespace(trip=None, reach=ALWAYS, early=()),
+        1: SimpleNamespace(trip=counted, reach=ALWAYS, early=()),
+    }
+    site = SimpleNamespace(loop=0, address=pool.left(1, 0), length=None, reach=ALWAYS)
+    nest: Any = SimpleNamespace(loops=loops, sites=(site,))
+    assert counted in relevance._expressions(nest, [0])
+    nest.sites = ()
+    assert counted not in relevance._expressions(nest, [0])
