@@ -64,6 +64,13 @@ CASES: dict[str, tuple[str, ...]] = {
             "swap-topo3:2:1:4",
         ),
     ),
+    "tests/mapping/simulation/test_against_simgrid.py::test_nine_in_ten_times_are_within_a_fifth_of_those_of_simgrid": (
+        "python-5000",
+    ),  # 52
+    "tests/mapping/simulation/test_caches.py::test_one_core_pays_what_the_cache_simulator_says": (
+        "python-mesh:1x1-40-20000",
+        "python-model-40-20000",
+    ),  # 22
     "tests/mapping/test_map_onto.py::test_a_grid_lies_as_it_is_on_its_mesh": ("python",),  # 5
     "tests/mapping/test_map_onto.py::test_fewer_hops_than_a_cut_that_is_placed": (
         "python-mesh:8x8",
@@ -302,7 +309,13 @@ class LongCases:
             if self._many[test] % EVERY[test] != 1:
                 item.add_marker(pytest.mark.long)
 
-    def pytest_collection_modifyitems(self, config: pytest.Config, items: Sequence[pytest.Item]) -> None:
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        self._expect_all(config, items)
+        if config.option.markexpr == "quick":  # which takes the place of `not long`
+            config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("long")])
+            items[:] = [item for item in items if not item.get_closest_marker("long")]
+
+    def _expect_all(self, config: pytest.Config, items: Sequence[pytest.Item]) -> None:
         if any("::" in word for word in config.args):
             return  # a test by its name: others of its file are not collected
         files = {item.nodeid.partition("::")[0] for item in items}

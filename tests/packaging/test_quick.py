@@ -5,9 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
+from ..long_cases import LongCases
 from .imports import ROOT, modules
 
 pytestmark = pytest.mark.quick
@@ -75,6 +78,26 @@ def test_no_quick_test_is_long() -> None:
     """`-m quick` takes the place of `-m "not long"`."""
     both = [str(path) for path in files_with_quick_tests(ROOT) if "pytest.mark." + "long" in path.read_text()]
     assert both == []
+
+
+def test_long_cases_of_quick_files_are_not_quick(request: pytest.FixtureRequest) -> None:
+    """The marker of the file is not all."""
+
+    def collected(words: str) -> list[pytest.Item]:
+        items, gone = [request.node, long], list[pytest.Item]()
+        option, hook = (
+            SimpleNamespace(markexpr=words),
+            SimpleNamespace(pytest_deselected=lambda items: gone.extend(items)),
+        )
+        config = cast(pytest.Config, SimpleNamespace(option=option, hook=hook, args=["tests/x.py::test_long"]))
+        LongCases().pytest_collection_modifyitems(config, items)
+        assert not set(items) & set(gone) and len(items) + len(gone) == 2
+        return items
+
+    long = pytest.Function.from_parent(request.node.parent, name="test_long", callobj=lambda: None)
+    long.add_marker("long")
+    assert collected("quick") == [request.node]
+    assert collected("long") == collected("not long") == [request.node, long]  # pytest itself chooses among these
 
 
 def test_what_starts_programs_is_found(tmp_path: Path) -> None:

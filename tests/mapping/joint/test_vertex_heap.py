@@ -42,3 +42,13 @@ def test_all_come_out_in_order() -> None:
         came.append(int(gains[vertex]))
         take(found, vertex)
     assert came == sorted(gains.tolist(), reverse=True)
+
+
+def test_what_is_compiled(request: pytest.FixtureRequest) -> None:
+    """Kernels of this room are Python in the plain run of the tests: see `tests/plain_rooms.py`."""
+    before = len(heap_of.signatures)
+    assert heap_of(3).gains.size == 3
+    if request.node.get_closest_marker("long"):
+        assert heap_of.signatures
+    else:
+        assert len(heap_of.signatures) == before

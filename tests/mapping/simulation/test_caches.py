@@ -41,7 +41,7 @@ def chain(n: int) -> list[tuple[int, int]]:
     return [(i, i + 1) for i in range(n - 1)]
 
 
-@pytest.mark.parametrize(("step", "draws"), [(200, 4000), pytest.param(40, 20_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize(("step", "draws"), [(200, 4000), (40, 20_000)])
 @pytest.mark.parametrize("name", ["mesh:1x1", "model"])
 def test_one_core_pays_what_the_cache_simulator_says(name: str, step: int, draws: int) -> None:
     """One access after the other, over more than the L1 and the L2 hold."""
