@@ -101,6 +101,6 @@ def run(
         SimpleNamespace(loop=2, inside=(), share=0.4, captured=True, verdict=None),
     ]
     nothing: Any = None
-    traced: Any = SimpleNamespace(profile=None)
+    traced: Any = SimpleNamespace(profile=SimpleNamespace(captures={1: "one", 2: "two", 3: "three"}))
     found = tune.tune_regions(settings, nothing, traced, hots, Path(), (), lambda _: None, deadline, seconds=2.0)
     return found, given
