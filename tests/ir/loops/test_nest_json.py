@@ -91,6 +91,7 @@ def described(nest: Nest) -> Any:
         nest.root,
         dict(nest.index_data),
         dict(nest.stack),
+        sorted(nest.signed),
         [(str(pointer), size) for pointer, size in nest.lent],
         {name: str(expr) for name, expr in nest.values.items()},
         [described_loop(loop) for loop in nest.loops.values()],
