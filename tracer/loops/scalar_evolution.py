@@ -303,21 +303,21 @@ class ScalarView:
 
     def _merge(self, made: Instruction, block: str) -> Expr:
         ways = self.skipped.ways(made)
+        if not ways:
+            return self.pool.opaque(LEFT_OUT)
         labels = [label for _, label in ways]
-        values = [self._value_of_way(operand, label, block) for operand, label in ways]
-        values = values or [self.pool.opaque(LEFT_OUT)]
+        values = [self.operand(operand) for operand, _ in ways]
+        ends = [self.left.at_the_end(value, (label,), block) for value, label in zip(values, labels, strict=True)]
+        known = not any(self._is_left_behind(*way, block) for way in zip(ends, zip(labels, strict=True), strict=True))
+        values = ends if known else values
         if all(value is values[0] for value in values):
             return values[0]
         found = decided_by(self.view.flow, made, block) if len(ways) == len(made.operands) else None
         condition = None if found is None else self.operand(found[0])
         if found is None or condition is None or self._is_left_behind(condition, made.labels, block):
-            by_exits = self.left.chosen(labels, values, block)
+            by_exits = self.left.chosen(labels, values, block) if known else None
             return self.pool.any_of(values) if by_exits is None else by_exits
         return self.pool.make("choice", (), (condition, values[found[1]], values[1 - found[1]]))
-
-    def _value_of_way(self, operand: Operand, label: str, block: str) -> Expr:
-        value = self.left.at_the_end(self.operand(operand), (label,), block)
-        return self.pool.opaque(LEFT_BEHIND) if self._is_left_behind(value, (label,), block) else value
 
     def offset(self, made: Instruction) -> Expr:
         """Bytes that a getelementptr adds to its base."""

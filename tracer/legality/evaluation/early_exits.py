@@ -38,6 +38,7 @@ class Leaving(Protocol):
 
     nest: Nest
 
+    def at(self, expr: Expr, loop: int) -> Values: ...
     def domain(self, loop: int) -> Domain | None: ...
     def is_step(self, loop: int) -> bool: ...
     def truth(self, condition: Condition, loop: int) -> Bools | np.bool_: ...
@@ -144,22 +145,26 @@ def counts_until_exit(
 def left(asked: Leaving, expr: Expr, level: int | None) -> Values:
     """Values of a `left` node in the iterations of `level`: in which of its own a loop is left, or whether by an edge.
 
-    The number is unknown where the loop is not entered, the truth is False there. O(entries · exits).
+    The number is unknown where the loop is not entered, the truth is False there. Both are unknown where it is not
+    known whether it is entered. O(entries · exits).
     """
     info, edge = asked.nest.loops[expr.data[0]], str(expr.data[1])
     around = asked.domain(level) if level is not None and level == info.parent else None
     domain = None if around is None or asked.is_step(info.id) else asked.domain(info.id)
     if domain is None or around is None or not domain.sure:
         return UNKNOWN
+    may = np.broadcast_to(asked.truth(info.reach, around.loop), around.size)
+    entered = must_hold(info.reach, lambda part: asked.at(part, around.loop)) & may
     exits = np.zeros((len(info.early), around.size), np.bool_) if domain.exits is None else domain.exits
     if not edge:
         # Left by the exit that counts, in front of its body, it has begun one iteration more than ran.
         last = info.trip is None or bool(info.trip.data[2]) or exits.any(axis=0)
-        entered = asked.truth(info.reach, around.loop)
-        return Values(domain.in_each(around.size) - np.where(last, 1, 0), np.broadcast_to(entered, around.size))
+        return Values(domain.in_each(around.size) - np.where(last, 1, 0), entered)
     places = [place for place, (early, _) in enumerate(info.early) if ">".join(early) == edge]
     counts = info.trip is not None and ">".join(info.exit) == edge
+    if not places and not counts:
+        return UNKNOWN
     taken = exits[places].any(axis=0)
     if counts:
         taken |= ~exits.any(axis=0)
-    return Values(np.negative(taken.astype(np.int64)), np.bool_(True)) if places or counts else UNKNOWN
+    return Values(np.negative((taken & may).astype(np.int64)), entered | ~may)
