@@ -7,7 +7,7 @@ of the kind `left`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from tracecut.ir.llvm.control_flow import Loop
 from tracecut.ir.llvm.def_use import FunctionView
@@ -16,14 +16,17 @@ from tracecut.ir.loops.nest import Edge
 
 
 class LeftBehind:
-    """Values that the loops inside of `root`, one loop of the function, leave behind."""
+    """Values that the loops inside of `root`, one loop of the function, leave behind.
 
-    def __init__(self, view: FunctionView, root: Loop, pool: Pool) -> None:
-        self.view, self.root, self.pool = view, root, pool
+    `left_out`: blocks that the analysis does not look at; of loops in them nothing is known.
+    """
+
+    def __init__(self, view: FunctionView, root: Loop, pool: Pool, left_out: Collection[str] = ()) -> None:
+        self.view, self.root, self.pool, self.left_out = view, root, pool, left_out
 
     def by(self, loop: Loop, edge: Edge) -> Expr | None:
         """Whether a loop is left by an edge, in each iteration of the loop around it; None where it is not inside."""
-        if loop is self.root or loop.parent is None or not loop.blocks <= self.root.blocks:
+        if loop is self.root or loop.parent is None or not self._is_inside(loop):
             return None
         return self.pool.left(self.view.loop_ids[loop], self.view.loop_ids[loop.parent], edge)
 
@@ -70,5 +73,9 @@ class LeftBehind:
     def _around(self, loop: Loop, block: str) -> int | None:
         """Number of the loop around an inner loop, if that is the innermost one of a block."""
         around = self.view.flow.innermost(block)
-        inside = around is not None and loop.parent is around and loop.blocks <= self.root.blocks
-        return self.view.loop_ids[around] if inside and around is not None else None
+        if around is None or loop.parent is not around or not self._is_inside(loop):
+            return None
+        return self.view.loop_ids[around]
+
+    def _is_inside(self, loop: Loop) -> bool:
+        return loop.blocks <= self.root.blocks and loop.header not in self.left_out

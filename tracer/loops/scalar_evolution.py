@@ -43,7 +43,7 @@ class ScalarView:
         self.view = view
         self.root = root
         self.pool = pool
-        self.left = LeftBehind(view, root, pool)
+        self.left = LeftBehind(view, root, pool, self.skipped.blocks)
         self._known: dict[tuple[str, str], Expr] = {}
         self._active: set[str] = set()
         self._depth = 0

@@ -223,10 +223,10 @@ def _follows_pointers(nest: Nest) -> Place | None:
 
 
 def _searches(nest: Nest) -> Place | None:
-    """Where each iteration of the loop uses an index that a loop in it finds, as in a hash table."""
+    """Where each iteration of the loop uses an index that a loop in it finds, as in a hash table; not in a row."""
     for site in nest.sites:
-        if site.loop == nest.root and any(
-            node.kind == "opaque" and node.data[0] == LEFT_BEHIND for node in site.address.walk()
-        ):
+        unknown = (node.kind == "opaque" and node.data[0] == LEFT_BEHIND for node in site.address.walk())
+        found = site.address.has("left") and not site.address.numbers()
+        if site.loop == nest.root and (found or any(unknown)):
             return site.place
     return None

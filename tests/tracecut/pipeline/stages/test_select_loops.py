@@ -102,7 +102,7 @@ def test_the_indexed_loop_is_captured(found: dict[int, Hot]) -> None:
         ("searches", "rejected", "each iteration searches where it goes"),
         ("prints", "rejected", "the loop contains a call to puts"),
         ("follows", "ordered", "the loop carries a value across iterations"),
-        ("leaves", "rejected", "it is left in several places"),  # not that the loop in it is short
+        ("leaves", "rejected", "it may be left early"),  # not that the loop in it is short
         ("returns", "rejected", "it may be left early inside the loop at"),  # not that the loop in it adds up
     ],
 )
