@@ -308,7 +308,7 @@ class ScalarView:
         labels = [label for _, label in ways]
         values = [self.operand(operand) for operand, _ in ways]
         ends = [self.left.at_the_end(value, (label,), block) for value, label in zip(values, labels, strict=True)]
-        known = not any(self._is_left_behind(*way, block) for way in zip(ends, zip(labels, strict=True), strict=True))
+        known = not any(self._is_left_behind(end, (label,), block) for end, label in zip(ends, labels, strict=True))
         values = ends if known else values
         if all(value is values[0] for value in values):
             return values[0]
