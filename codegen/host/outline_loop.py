@@ -118,14 +118,17 @@ class _Outliner:
             and self.view.definitions[name].instruction.type not in UNNUMBERED
         }
         pairs = piece_pairs(self.nest.loops[number].trip for number in self.nest.inside(self.info.id))
+        pairs |= {frozenset(pair) for pair in self.nest.lengths}
+        plain = self._plain_loads()
+        numbers = self.index_loads | (plain & {name for pair in self.nest.lengths for name in pair})
         inner = [self.nest.loops[number] for number in self.nest.inside(self.info.id) - {self.info.id}]
         counting = [info.exit for info in inner if info.trip is not None]
         exits = exit_tests(self.uses, (*counting, *self.loop.exits))  # its own are replaced by the end of the range
-        for name in sorted(self.index_loads | self.counters):
+        for name in sorted(numbers | self.counters):
             found = roles(self.uses, name, self.loop.blocks, exits, pairs)
             self.closure |= found.forming
             self.bounds |= {id(instruction) for instruction in (*found.bounds, *found.signs)}
-        for name in self._plain_loads() - self.index_loads:
+        for name in plain - numbers:
             self.closure |= roles(self.uses, name, self.loop.blocks, exits, pairs).forming
         self.bounds -= self._old_bounds()
         self.bounds |= {id(made) for group in self.groups for made in tests_in(self.uses, self.loop, group)}

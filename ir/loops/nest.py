@@ -295,6 +295,7 @@ class Nest:
         made: live value → where it comes from, `f.c:12` or `parameter 2 of f`, empty where that is not known.
         exits: parts of the root that are left out.
         signed: index loads of which is asked whether they are negative, which is no use as data.
+        lengths: neighbours, (start, end), that are subtracted or compared, which is no use as data of bounds of rows.
         loose: live pointers that arithmetic of the compiler may have put outside of the object that they belong to.
     """
 
@@ -310,7 +311,12 @@ class Nest:
     loose: frozenset[str] = frozenset()
     exits: tuple[Exit, ...] = ()
     signed: frozenset[str] = frozenset()
+    lengths: tuple[tuple[str, str], ...] = ()
     lent: tuple[tuple[Expr, int], ...] = ()
+
+    def is_bound(self, load: str) -> bool:
+        """Whether some use of a load is none as data only if what it loads are bounds of rows."""
+        return load in self.signed or any(load in pair for pair in self.lengths)
 
     def lives(self) -> dict[str, str]:
         """Values from outside that any expression mentions: name → type, in order of appearance."""
@@ -323,8 +329,7 @@ class Nest:
     def expressions(self) -> list[Expr]:
         found: list[Expr] = []
         for loop in self.loops.values():
-            if loop.trip is not None:
-                found.append(loop.trip)
+            found += [loop.trip] if loop.trip is not None else []
             for condition in (loop.reach, *(taken for _, taken in loop.early)):
                 found.extend(expr for term in literals(condition) for expr, _ in term)
         for site in self.sites:

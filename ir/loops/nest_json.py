@@ -30,6 +30,7 @@ def to_json(nest: nests.Nest) -> dict[str, Any]:
         "made": dict(nest.made),
         "loose": sorted(nest.loose),
         "signed": sorted(nest.signed),
+        "lengths": [[*pair] for pair in nest.lengths],
         "lent": [[known[id(pointer)], size] for pointer, size in nest.lent],
         "exits": [[item.block, item.final] for item in nest.exits],
     }
@@ -53,6 +54,7 @@ def from_json(data: Mapping[str, Any]) -> nests.Nest:
             made={str(name): str(found) for name, found in data["made"].items()},
             loose=frozenset(map(str, data["loose"])),
             signed=frozenset(map(str, data["signed"])),
+            lengths=tuple((str(start), str(end)) for start, end in data["lengths"]),
             lent=tuple((_node(nodes, place), int(size)) for place, size in data["lent"]),
             exits=tuple(nests.Exit(str(block), bool(final)) for block, final in data["exits"]),
         )

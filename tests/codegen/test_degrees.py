@@ -1,11 +1,14 @@
-"""Loops that read two records of an array at a time have a copy of it for each."""
+"""Two records in a row: loops that read them one after the other, and lengths of rows that an index picks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
 
 import pytest
+from tracecut.codegen.schedule.check.checker import check_schedule
+from tracecut.codegen.schedule.schedule import Schedule
 from tracecut.support.errors import ScheduleError
 
 from .checking import check
@@ -52,6 +55,43 @@ def test_each_copy_has_its_record(items: dict[str, Inspected]) -> None:
     others = tuple(wrong if found is region else found for found in schedule.regions)
     with pytest.raises(ScheduleError, match="does not hold its records"):
         check(item, replace(schedule, regions=others))
+
+
+def bounds_in(schedule: Schedule) -> list[int]:
+    """Regions that read bounds in the order of the rows."""
+    return [region.region for region in schedule.regions if any(each.mode == "bounds" for each in region.copies)]
+
+
+@pytest.mark.parametrize(("mark", "regions"), [("picked", 2), ("by_edges", 2)])
+def test_lengths_of_rows_that_an_index_picks_are_read_by_new_numbers(
+    items: dict[str, Inspected], mark: str, regions: int
+) -> None:
+    item = items[mark]
+    schedule = item.schedule(item.random(1))
+    assert len(bounds_in(schedule)) == regions
+    check(item, schedule)
+
+
+@pytest.mark.parametrize("mark", ["two_rows", "numbers", "apart"])
+def test_what_is_no_length_of_one_row_is_told_by_old_numbers(items: dict[str, Inspected], mark: str) -> None:
+    item = items[mark]
+    schedule = item.schedule(item.random(1))
+    assert not bounds_in(schedule)
+    check(item, schedule)
+
+
+def test_the_checker_finds_lengths_of_new_indices(items: dict[str, Inspected]) -> None:
+    item = items["picked"]
+    schedule = item.schedule(item.random(1))
+    nest = item.inspection.accesses.nest
+    loads = [site.key for site in nest.sites_in(item.region) if not site.writes and site.type == "i32"]
+    inside = [pair for pair in nest.lengths if {*pair} <= {*loads}]
+    assert len(inside) == 1
+    for wrong in ((inside[0][1], inside[0][0]), (inside[0][0], inside[0][0])):
+        told = copy(item.inspection.accesses)
+        told.nest = replace(nest, lengths=(wrong,))
+        with pytest.raises(ScheduleError, match="new numbers are subtracted"):
+            check_schedule(schedule, item.guarded[1], told, item.cut_out[0], item.inspection.plan.movable)
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -72,6 +72,30 @@ def compared(d: Draft) -> None:
     d.line(inner, f"    {common} += {column.at(f)} == {column.at(e)};", f"{share.at(e)} = {common};", "}")
 
 
+def lengths(d: Draft) -> None:
+    """How long the rows are of what the elements of the own row name; maybe where they begin, or two rows, too."""
+    d.note("row-length", "gather")
+    type = _type(d)
+    row, share, column = _rows(d, max(d.extent, d.nodes), type, spare=1)
+    x, z, s = d.source(type, "node"), d.target(type, "job"), d.fresh("s")
+    d.line(f"{type} {s} = 0;")
+    head, e = _loop(d, row, d.i)
+    u = column.at(e)
+    begin, end = row.at(u), row.at(f"{u} + 1")
+    style = d.pick({"difference": 50, "empty": 15, "longer": 15, "number": 10, "two": 10})
+    length = f"({end} - {begin})"
+    if style == "empty":
+        d.line(f"{head} {{", f"if ({begin} < {end})", f"    {s} += {share.at(e)} * {x.at(u)};", "}")
+    elif style == "longer":
+        d.line(head, f"    {s} += {x.at(u)} * ({length} > {row.at(f'{d.i} + 1')} - {row.at(d.i)});")
+    elif style == "number":
+        d.line(head, f"    {s} += {x.at(u)} * ({length} + ({begin} & 1));")
+    else:
+        two = f"({row.at(f'{u} + 2')} - {begin})"
+        d.line(head, f"    {s} += {share.at(e)} * {x.at(u)} * {length if style == 'difference' else two};")
+    d.line(f"{d.own(z, write=True)} = {_small(d, s)};")
+
+
 def ends(d: Draft) -> None:
     """What is reached from where a row ends: its last element, or the first one behind it."""
     d.note("row-ends", "row-written")
@@ -128,14 +152,17 @@ def sought(d: Draft) -> None:
         d.line(*([found] if style == "unasked" else [f"if ({e} < {end})", f"    {found}"]))
 
 
-def _rows(d: Draft, many: int, type: str) -> tuple[Array, Array, Array]:
-    """Bounds of so many rows, and two arrays that they cut: what is written, and the numbers of nodes."""
+def _rows(d: Draft, many: int, type: str, spare: int = 0) -> tuple[Array, Array, Array]:
+    """Bounds of so many rows, and two arrays that they cut: what is written, and the numbers of nodes.
+
+    `spare`: bounds behind the last one."""
     full = d.chance(0.3)
     bounds = [d.pick({0: 80, 2: 20})]
     for _ in range(many):
         bounds.append(bounds[-1] + (d.draw.randint(1, 4) if full or d.chance(0.8) else 0))
-    row = d.new("row", d.pick(TYPES), many + 1, fill=bounds, locked=True, plain=True)
     size = bounds[-1] + 1
+    bounds += bounds[-1:] * spare
+    row = d.new("row", d.pick(TYPES), len(bounds), fill=bounds, locked=True, plain=True)
     share = d.new("share", type, size, written=True, locked=True, plain=True)
     nodes = [d.draw.randrange(d.nodes) for _ in range(size)]
     return row, share, d.new("to", "int", size, fill=nodes, locked=True, plain=True)

@@ -63,6 +63,10 @@ SHAPE_EXAMPLES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         placed(f"for (int b = row[perm[i]]; b < row[perm[i] + 1]; b++) y[b] = {HALF.format('b')}", **ROWS),
         placed(f"for (int b = row[idx[i]]; b < row[idx[i] + 1]; b++) y[b] = {HALF.format('b')}", **ROWS),
     ),
+    "row-length": (
+        placed("y[perm[i]] += x[idx[i]] * (row[idx[i] + 1] - row[idx[i]]);", **ROWS),
+        placed("y[idx[i]] = x[perm[i]] * (row[perm[i] + 1] - row[perm[i]]) + i;", **ROWS),
+    ),
     "row-ends": (
         placed(f"if (row[i] < row[i + 1]) y[row[i + 1] - 1] = {HALF.format('row[i + 1] - 1')}", **ROWS),
         placed(f"y[row[i + 1]] = {HALF.format('row[i + 1]')}", **ROWS),

@@ -95,6 +95,7 @@ FEATURES = {
     "piece-rewritten": "starts or lengths of pieces are written",
     "row-written": "for (e = row[i]; e < row[i + 1]; e++) a[e] = …",
     "row-picked": "for (e = row[idx[i]]; e < row[idx[i] + 1]; e++)",
+    "row-length": "x[idx[i]] * (row[idx[i] + 1] - row[idx[i]])",
     "row-ends": "a[row[i + 1]], or the last element of a row",
     "row-sought": "for (e = row[idx[i]]; e < row[idx[i] + 1]; e++) if (to[e] == key[i]) break; a[e] += …",
     "local-array": "an array in the body",

@@ -26,7 +26,7 @@ from tracecut.ir.loops.nest import (
 from tracecut.ir.loops.path_conditions import ALWAYS, Condition, Literal, both
 
 from .find_sites import SiteFinder
-from .index_roles import Pairs, exit_tests, piece_pairs, roles
+from .index_roles import Pairs, exit_tests, piece_pairs, roles, row_lengths
 from .linear_forms import Forms
 from .live_ins import live_ins, made_at, may_stray
 from .reach_conditions import reach_conditions
@@ -93,12 +93,15 @@ class _Builder:
             found = self.sites.find(loop, number, reaches[number], obstacles)
             sites.extend(found)
             loops[number] = self._loop(loop, number, entered, obstacles, reaches[number])
-        self.pairs = piece_pairs(info.trip for info in loops.values())
+        pieces = piece_pairs(info.trip for info in loops.values())
+        lengths = row_lengths(self.uses, sites, self.sites.forms)
+        lengths = tuple(pair for pair in lengths if frozenset(pair) not in pieces)
+        self.pairs = pieces | {frozenset(pair) for pair in lengths}
         counting = [info.exit for info in loops.values() if info.trip is not None]
         self.exits = exit_tests(self.uses, counting)
         loops = {number: replace(info, counter_data=self._counter_data(info)) for number, info in loops.items()}
         used = [*(site.address for site in sites), *(info.trip for info in loops.values() if info.trip is not None)]
-        names = {node.data[0] for node in walk_all(used) if node.kind == "load"}
+        names = {str(node.data[0]) for node in walk_all(used) if node.kind == "load"}.union(*lengths)
         leaving = exit_tests(self.uses, (*counting, *self.root.exits))  # a job leaves none of its loops by the others
         nest = Nest(
             self.view.function.name,
@@ -117,7 +120,8 @@ class _Builder:
         stack = {**self._lent(lives, sites), **known}
         lent = _lent_behind(sites, self.sites.forms)
         signed = frozenset(self.signed)
-        return replace(nest, stack=stack, made=made, loose=loose, exits=self.taken, lent=lent, signed=signed)
+        nest = replace(nest, stack=stack, made=made, loose=loose, exits=self.taken)
+        return replace(nest, lent=lent, signed=signed, lengths=lengths)
 
     def _cycles(self, loop: Loop) -> list[Obstacle]:
         """Cycles in a loop, and in none inside of it, that are no loops: entered in several places by gotos."""

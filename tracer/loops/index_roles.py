@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from tracecut.ir.llvm import Instruction
 from tracecut.ir.loops.expressions import Expr
-from tracecut.ir.loops.nest import Edge
+from tracecut.ir.loops.nest import Edge, Site
 
 from .bit_masks import masks
-from .linear_forms import linear_form
+from .linear_forms import Forms, linear_form
 from .updates.reductions import Uses
 
 # Integer arithmetic that an address may be formed with and still be linear in the index.
@@ -79,6 +79,40 @@ def piece_pairs(trips: Iterable[Expr | None]) -> Pairs:
         if len(first) == len(last) == 1 and first[0] is not last[0]:
             found.add(frozenset({str(first[0].data[0]), str(last[0].data[0])}))
     return frozenset(found)
+
+
+def row_lengths(uses: Uses, sites: Iterable[Site], forms: Forms) -> tuple[tuple[str, str], ...]:
+    """Loads (start, end) of two whole numbers in a row, `row[u]` and `row[u + 1]`, that are subtracted or compared.
+
+    Whatever picks them is the same, and a step of it leads to the next number. O(loads, and their uses).
+    """
+    found: dict[tuple[str, frozenset[tuple[Expr, int]]], dict[int, list[str]]] = {}
+    for site in sites:
+        if site.writes or site.type not in ("i8", "i16", "i32", "i64"):
+            continue
+        form = forms.of(site.address)
+        if site.size in (factor for atom, factor in form.terms.items() if atom.kind in ("load", "counter")):
+            found.setdefault((site.type, frozenset(form.terms.items())), {}).setdefault(form.const, []).append(site.key)
+    return tuple(
+        (start, end)
+        for (type, _), places in found.items()
+        for place, starts in sorted(places.items())
+        for start in starts
+        for end in places.get(place + int(type[1:]) // 8, ())
+        if _meet(uses, start, end)
+    )
+
+
+def _meet(uses: Uses, start: str, end: str) -> bool:
+    """Whether two values are subtracted or compared, maybe after an extension."""
+    stack = [start]
+    while stack:
+        for _, user in uses.of(stack.pop()):
+            if user.op in ("sext", "zext", "freeze"):
+                stack.append(str(user.result))
+            elif user.op in ("sub", "icmp") and {_source(uses, part.text) for part in user.operands} == {start, end}:
+                return True
+    return False
 
 
 def _subtracts(node: Expr, loads: Sequence[Expr]) -> bool:

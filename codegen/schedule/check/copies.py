@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -47,6 +47,7 @@ def check_copies(
             if number is None or region.copies[number].mode != "offsets":
                 raise ScheduleError(f"region {region.region} runs over copied pieces by their old starts or ends")
     views = {key: group.view for group in groups for key in group.sites}
+    _check_lengths(schedule, region, objects, accesses, {key: region.bases.get(group_of[key], -1) for key in bounds})
     for access in accesses.inside(region.region):
         told = {str(node.data[0]) for node in access.site.address.numbers()}
         if told & bounds and (access.site.key not in views or views[access.site.key] == OLD):
@@ -67,6 +68,33 @@ def check_copies(
     for places in pieces.starts.keys() - pieces.told:
         if not np.array_equal(pieces.read[places], pieces.lengths[places]):
             raise ScheduleError(f"the pieces of region {region.region} are not what its iterations read")
+
+
+def _check_lengths(
+    schedule: Schedule,
+    region: RegionSchedule,
+    objects: Sequence[Object],
+    accesses: Accesses,
+    bounds: Mapping[str, int],
+) -> None:
+    """How far two numbers in a row are apart is asked of old ones, or of where a row starts and where it ends.
+
+    `bounds`: loads of bounds of rows → the copy that they read.
+    """
+    inside = {access.site.key for access in accesses.inside(region.region)}
+    for pair in accesses.nest.lengths:
+        reads = [access for name in pair for access in accesses.by_site[name] if name in inside and access.runs]
+        if not any(_has_new_values(region, objects, access) for access in reads):
+            continue
+        copies = {bounds.get(name, -1) for name in pair}
+        ends = [
+            row_end(schedule, region, objects, accesses, region.copies[number], access)
+            for access in reads
+            for number in copies
+            if number >= 0
+        ]
+        if len(copies) > 1 or ends != [False, True]:
+            raise ScheduleError(f"new numbers are subtracted or compared at {reads[0].site.place}")
 
 
 def _check_rows(accesses: Accesses, access: Access, root: str) -> None:

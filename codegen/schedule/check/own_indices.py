@@ -44,7 +44,7 @@ def _reads(schedule: Schedule, accesses: Accesses, access: Access, move: Move, i
         return set()
     inside = any(site.loop in nest.inside(region.region) for region in schedule.regions)
     whole = places is not None and places <= set(item.offsets) and access.width == item.width
-    as_data = nest.index_data.get(site.key, True) or site.key in nest.signed
+    as_data = nest.index_data.get(site.key, True) or nest.is_bound(site.key)
     if site.writes or not inside or not whole or as_data:
         raise ScheduleError(
             f"the indices that get new numbers in their records are used in another way at {site.place}"

@@ -285,7 +285,8 @@ def _region(
             if not group.root:
                 raise UnsupportedError("an array that needs a copy is reached through a choice of pointers")
             whole = {site.key for site in plan.accesses.nest.sites_in(region) if site.type.startswith("i")}
-            if copies[number].renumber and whole & set(group.sites) and not plan.fields.keys() & set(group.sites):
+            numbers = plan.fields.keys() | {name for pair in plan.accesses.nest.lengths for name in pair}
+            if copies[number].renumber and whole & set(group.sites) and not numbers & set(group.sites):
                 raise UnsupportedError("an array of indices is read as data, and through another pointer")
             bases[group.id] = number
     together = np.concatenate(lengths) if lengths else np.zeros(0, np.int32)

@@ -54,7 +54,8 @@ def copy_for(plan: ScopePlan, use: RegionUse, jobs: int, spaces: list[Space], pl
     if use.mode == BOUNDS:
         first, last = next(item.bounds for item in spaces if item.bounds and item.bounds.array == use.array).records
         last += 1  # where the last row ends
-    indices = use.mode != "offsets" and any(item.access.site.key in plan.fields for item in use.patterns)
+    indices = use.mode == BOUNDS or any(item.access.site.key in plan.fields for item in use.patterns)
+    indices = indices and use.mode != "offsets"
     renumber = renumberings(spaces, use.array) if indices else ()  # as data alone, they are read as they were
     return sc.Copy(
         use.mode,

@@ -73,6 +73,10 @@ def freeze_what_is_read_otherwise(
 
     `copies`: arrays of which there are copies in the order of what it picks.
     """
+    read = {key for key, patterns in facts.by_site.items() if any(facts.home[item] == found.array for item in patterns)}
+    if found not in facts.bounds and any(read & {*pair} for pair in facts.nest.lengths):
+        facts.frozen.add(found)  # how far neighbours are apart is told by the old numbers
+        return
     everywhere = {
         place
         for place in copies

@@ -29,7 +29,7 @@ def renumbers_in_place(facts: Facts, found: Field, moved: Collection[int], copie
         if key not in names:
             if _meets(facts, found, array, pattern):
                 return False
-        elif facts.region_of(pattern) is None or facts.nest.index_data.get(key, True) or key in facts.nest.signed:
+        elif facts.region_of(pattern) is None or facts.nest.index_data.get(key, True) or facts.nest.is_bound(key):
             return False
     for site in facts.nest.sites:
         if names & {str(node.data[0]) for node in site.address.walk() if node.kind == "load"}:

@@ -70,23 +70,30 @@ def _bounds(facts: Facts, field: Field) -> Bounds | None:
     regions = {facts.inside[item.access.site.loop] for item in inside.values()}
     if any(_unknown_places(facts, region) or _never_reached(facts, region, inside) for region in regions):
         return None
-    known = [_records(array, pattern) for pattern in inside.values()]
-    first, last = min(low for low, _ in known), max(high for _, high in known)
-    if not _covers(known, first, last):
-        return None  # the guard says nothing of the bounds between
+    known = {key: _records(array, pattern) for key, pattern in inside.items()}
+    told = [records for key, records in known.items() if facts.fields.get(key) is field]
+    if not told:
+        return None
+    first, last = min(low for low, _ in told), max(high for _, high in told)
+    if not _covers(told, first, last) or any(low < first or last < high for low, high in known.values()):
+        return None  # the guard says nothing of the others
     values = _values(facts, array, first, last)
     if values is None or values.size < 2 or values[0] < 0 or np.any(np.diff(values) < 0):
         return None
     ends: set[str] = set()
     skipped: dict[int, int] = {}
     for loop in {loop for region in facts.regions for loop in facts.nest.inside(region) - {region}}:
-        told = [node for node in _told(facts, loop) if str(node.data[0]) in inside]
-        if told:
+        if any(str(node.data[0]) in inside for node in _told(facts, loop)):
             end = _end(facts, loop, inside, int(values[-1]))
             if end is None:
                 return None
             ends.add(end[0])
             skipped[loop] = end[1]
+    for start, end_load in facts.nest.lengths:
+        if start in inside or end_load in inside:
+            if not {start, end_load} <= inside.keys() or not _are_next(array, inside[start], inside[end_load]):
+                return None
+            ends.add(end_load)
     if not ends or not inside.keys() - ends:
         return None
     return Bounds(field.array, field, first, values, frozenset(ends), skipped)
@@ -95,7 +102,10 @@ def _bounds(facts: Facts, field: Field) -> Bounds | None:
 def _reads_bound(facts: Facts, field: Field, pattern: Pattern) -> bool:
     """Whether an access to the array of bounds is the load of one, picked by the iteration or by an index."""
     key, region = pattern.access.site.key, facts.region_of(pattern)
-    if facts.fields.get(key) is not field or facts.nest.index_data.get(key, True) or pattern.step <= 0:
+    of_lengths = any(key in pair for pair in facts.nest.lengths)
+    if facts.fields.get(key) is not field and not (of_lengths and _reads_whole(facts, field, pattern)):
+        return False
+    if facts.nest.index_data.get(key, True) or pattern.step <= 0:
         return False
     if region not in facts.movable or len(facts.homes(key)) > 1:
         return False
@@ -103,6 +113,13 @@ def _reads_bound(facts: Facts, field: Field, pattern: Pattern) -> bool:
         return facts.is_own(pattern, region)
     by = facts.field_of(pattern)
     return pattern.kind == INDIRECT and by is not None and by is not field
+
+
+def _reads_whole(facts: Facts, field: Field, pattern: Pattern) -> bool:
+    """Whether a load reads numbers of the field, whole ones, though none of them is an index there."""
+    array = facts.arrays[field.array]
+    first = (pattern.first - array.origin) % array.stride
+    return pattern.access.width == field.width and {first + offset for offset in pattern.offsets} <= {*field.offsets}
 
 
 def _unknown_places(facts: Facts, region: int) -> bool:
@@ -142,7 +159,7 @@ def _end(facts: Facts, loop: int, inside: Mapping[str, Pattern], most: int) -> t
         if last is None or last not in told:
             continue
         one, other = inside[str(start.data[0])], inside[str(last.data[0])]
-        if one.major is not other.major or array.record(other) != array.record(one) + 1:
+        if not _are_next(array, one, other):
             return None
         if not holds_up_to(facts.accesses, begin, {start}, most):
             return None
@@ -156,6 +173,11 @@ def _end(facts: Facts, loop: int, inside: Mapping[str, Pattern], most: int) -> t
         exact = bound.const == 0 and bound.terms == {last: 1}
         return None if skipped is None or (skipped and not exact) else (str(last.data[0]), skipped)
     return None
+
+
+def _are_next(array: Array, start: Pattern, end: Pattern) -> bool:
+    """Whether both read neighbours, by the same index."""
+    return start.major is end.major and array.record(end) == array.record(start) + 1
 
 
 def _skipped(facts: Facts, loop: int, start: Expr, last: Expr) -> int | None:

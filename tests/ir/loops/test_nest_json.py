@@ -92,6 +92,7 @@ def described(nest: Nest) -> Any:
         dict(nest.index_data),
         dict(nest.stack),
         sorted(nest.signed),
+        nest.lengths,
         [(str(pointer), size) for pointer, size in nest.lent],
         {name: str(expr) for name, expr in nest.values.items()},
         [described_loop(loop) for loop in nest.loops.values()],
