@@ -80,19 +80,19 @@ def lengths(d: Draft) -> None:
     x, z, s = d.source(type, "node"), d.target(type, "job"), d.fresh("s")
     d.line(f"{type} {s} = 0;")
     head, e = _loop(d, row, d.i)
-    u = column.at(e)
+    u, part = column.at(e), f"{share.at(e)} * {x.at(column.at(e))}"
     begin, end = row.at(u), row.at(f"{u} + 1")
     style = d.pick({"difference": 50, "empty": 15, "longer": 15, "number": 10, "two": 10})
     length = f"({end} - {begin})"
     if style == "empty":
-        d.line(f"{head} {{", f"if ({begin} < {end})", f"    {s} += {share.at(e)} * {x.at(u)};", "}")
+        d.line(f"{head} {{", f"if ({begin} < {end})", f"    {s} += {part};", "}")
     elif style == "longer":
-        d.line(head, f"    {s} += {x.at(u)} * ({length} > {row.at(f'{d.i} + 1')} - {row.at(d.i)});")
+        d.line(head, f"    {s} += {part} * ({length} > {row.at(f'{d.i} + 1')} - {row.at(d.i)});")
     elif style == "number":
-        d.line(head, f"    {s} += {x.at(u)} * ({length} + ({begin} & 1));")
+        d.line(head, f"    {s} += {part} * ({length} + ({begin} & 1));")
     else:
         two = f"({row.at(f'{u} + 2')} - {begin})"
-        d.line(head, f"    {s} += {share.at(e)} * {x.at(u)} * {length if style == 'difference' else two};")
+        d.line(head, f"    {s} += {part} * {length if style == 'difference' else two};")
     d.line(f"{d.own(z, write=True)} = {_small(d, s)};")
 
 

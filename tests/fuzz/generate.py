@@ -104,7 +104,7 @@ SHAPES: dict[Statement, float] = {
     cut_rows.picked: 10,
     cut_rows.assembled: 12,
     cut_rows.compared: 8,
-    cut_rows.lengths: 12,
+    cut_rows.lengths: 24,
     cut_rows.ends: 16,
     cut_rows.sought: 24,
 }
