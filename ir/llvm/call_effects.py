@@ -18,18 +18,21 @@ class Effect:
     """Effect of a call.
 
     Attributes:
-        kind: `pure` (the result depends on the arguments only), `io` (input or output; order matters, memory is only
-            read through the arguments), `clock`, `allocate`, `free`, `fill`/`copy` (memset, memcpy, memmove),
-            `marker` (no effect at run time) or `unknown`.
+        kind: `pure` (the result depends on the arguments only), `store` (so do the numbers of `type` that it leaves
+            where some arguments point to), `io` (input or output; order matters, memory is only read through the
+            arguments), `clock`, `allocate`, `free`, `fill`/`copy` (memset, memcpy, memmove), `marker` (no effect at
+            run time) or `unknown`.
         writes: argument positions of pointers it writes through.
         reads: argument positions it reads through; None: every pointer argument, but for `streams`.
         streams: positions of `FILE *`: what these point to is the library's own, and none of the program's data.
+        type: of LLVM, of each number that a `store` leaves.
     """
 
     kind: str
     writes: tuple[int, ...] = ()
     reads: tuple[int, ...] | None = None
     streams: tuple[int, ...] = ()
+    type: str = ""
 
     @property
     def movable(self) -> bool:
@@ -55,9 +58,10 @@ NEW_OPERATORS = ("_Znwm", "_Znam")  # plain ones
 DELETE_OPERATORS = ("_ZdlPv", "_ZdlPvm", "_ZdaPv", "_ZdaPvm")
 
 _MATH = (
-    "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs fdim floor fma "
-    "fmax fmin fmod hypot ldexp lgamma log log10 log1p log2 logb lrint lround llrint llround nearbyint nextafter pow "
-    "remainder rint round scalbn sin sinh sqrt tan tanh tgamma trunc"
+    "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh drem erf erfc exp exp10 exp2 expm1 fabs fdim "
+    "floor fma fmax fmin fmod hypot ilogb j0 j1 jn ldexp lgamma log log10 log1p log2 logb lrint lround llrint llround "
+    "nearbyint nextafter nexttoward pow pow10 remainder rint round roundeven scalb scalbln scalbn significand sin sinh "
+    "sqrt tan tanh tgamma trunc y0 y1 yn"
 ).split()
 # What compilers call where a product or quotient is not a number.
 COMPLEX_ARITHMETIC = tuple("__mulsc3 __muldc3 __divsc3 __divdc3".split())
@@ -67,8 +71,31 @@ _COMPLEX_MATH = (
 _TABLE: dict[str, Effect] = {name + suffix: PURE for name in (*_MATH, *_COMPLEX_MATH) for suffix in ("", "f")}
 _TABLE |= dict.fromkeys(COMPLEX_ARITHMETIC, PURE)
 _TABLE |= dict.fromkeys(
-    ("abs", "labs", "llabs", "isdigit", "isspace", "isalpha", "tolower", "toupper", "malloc_usable_size"), PURE
+    (
+        "abs",
+        "labs",
+        "llabs",
+        "div",
+        "ldiv",
+        "lldiv",
+        "ffs",
+        "ffsl",
+        "ffsll",
+        "isdigit",
+        "isspace",
+        "isalpha",
+        "tolower",
+        "toupper",
+        "malloc_usable_size",
+    ),
+    PURE,
 )
+# Functions with several results.
+_STORED = {"sincos": (1, 2), "frexp": (1,), "modf": (1,), "remquo": (2,), "lgamma_r": (1,)}
+for _name, _places in _STORED.items():
+    for _suffix, _type in (("", "double"), ("f", "float")):
+        _kept = _type if _name in ("sincos", "modf") else "i32"
+        _TABLE[_name + _suffix] = Effect("store", writes=_places, reads=(), type=_kept)
 _TABLE |= {name: Effect("io") for name in ("printf", "puts", "vprintf", "write", "perror")}
 _TABLE |= {name: Effect("io", streams=(0,)) for name in ("fprintf", "vfprintf")}
 _TABLE |= {"fputs": Effect("io", streams=(1,)), "fwrite": Effect("io", streams=(3,))}

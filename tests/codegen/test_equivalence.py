@@ -22,6 +22,7 @@ PROGRAMS = [
     "rows",
     "indirect",
     "locals",
+    "results",
     "edges",
     "states",
     "early",

@@ -58,8 +58,11 @@ def library(d: Draft, type: str) -> str:
     if not real(type):
         return f"({type})abs({index_number(d, 'int')} - 9)"
     d.note("math")
-    function = d.draw.choice(LIBRARY)
-    return function.format(stream(d, type) if d.chance(0.5) else gathered(d, type))
+    value = stream(d, type) if d.chance(0.5) else gathered(d, type)
+    if d.chance(0.2):
+        parts = d.draw.choice(("int w; double r = frexp(a, &w)", "double w, r = modf(a, &w)"))
+        return f"{d.helper('parts', f'static double NAME(double a) {{ {parts}; return r + 0.25 * w; }}')}({value})"
+    return d.draw.choice(LIBRARY).format(value)
 
 
 def helped(d: Draft, type: str) -> str:

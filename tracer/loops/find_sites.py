@@ -236,9 +236,12 @@ class SiteFinder:
             obstacles.append(self.obstacle(ObstacleKind.MEMORY, "a volatile access", call))
         if effect.movable:
             return []
-        length: Expr = self.scalars.pool.opaque("length of what a call touches")
+        length: Expr | None = self.scalars.pool.opaque("length of what a call touches")
         if effect.kind in ("fill", "copy"):
             length = self.scalars.operand(call.operands[2])
+        elif effect.kind == "store":
+            length = None
+        type, size = (effect.type, self._size(effect.type)) if effect.type else ("bytes", 1)
         sites = []
         reads = read_through(call, effect)
         written = Fill() if effect.kind == "fill" else Write()
@@ -252,7 +255,7 @@ class SiteFinder:
                 place_of = self.lines.place(call.meta.get("dbg")) or NOWHERE
                 birth = self._birthplace(address)
                 apart = self._is_apart(operand)
-                sites.append(Site(key, does, "bytes", 1, address, length, number, condition, place_of, birth, apart))
+                sites.append(Site(key, does, type, size, address, length, number, condition, place_of, birth, apart))
         return sites
 
     def _in_stream(self, pointer: Operand) -> bool:

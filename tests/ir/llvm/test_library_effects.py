@@ -39,6 +39,32 @@ def test_complex_arithmetic_reaches_no_memory(name: str) -> None:
     assert effect_of(call).movable
 
 
+@pytest.mark.parametrize("name", ["j0", "exp10f", "ilogb", "div", "yn"])
+def test_functions_of_numbers_reach_no_memory(name: str) -> None:
+    text = f"define void @f() {{\n  %x = call double @{name}(double 1.0)\n  ret void\n}}\n"
+    ((_, call), _) = parse_module(text).functions["@f"].instructions()
+    assert effect_of(call).movable
+
+
+@pytest.mark.parametrize(
+    ("call", "written", "type"),
+    [
+        ("call void @sincos(double 1.0, ptr %a, ptr %b)", (1, 2), "double"),
+        ("call void @sincosf(float 1.0, ptr %a, ptr %b)", (1, 2), "float"),
+        ("call double @frexp(double 1.0, ptr %a)", (1,), "i32"),
+        ("call float @modff(float 1.0, ptr %a)", (1,), "float"),
+        ("call double @remquo(double 1.0, double 2.0, ptr %a)", (2,), "i32"),
+        ("call double @lgamma_r(double 1.0, ptr %a)", (1,), "i32"),
+    ],
+)
+def test_functions_with_several_results_store_them(call: str, written: tuple[int, ...], type: str) -> None:
+    text = f"define void @f(ptr %a, ptr %b) {{\n  {'' if ' void ' in call else '%x = '}{call}\n  ret void\n}}\n"
+    ((_, made), _) = parse_module(text).functions["@f"].instructions()
+    effect = effect_of(made)
+    assert not effect.movable and read_through(made, effect) == ()
+    assert (effect.writes, effect.type) == (written, type)
+
+
 @pytest.mark.parametrize(
     ("call", "read"),
     [
