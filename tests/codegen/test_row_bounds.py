@@ -76,6 +76,14 @@ def test_rows_that_are_used_in_other_ways_stay(loop: Callable[[str], Inspected],
     assert not any(space.bounds for space in item.inspection.plan.spaces)
 
 
+def test_new_bounds_are_told_from_others_in_front_of_them(loop: Callable[[str], Inspected]) -> None:
+    item = loop("beyond")
+    made = item.schedule(item.random(1))
+    found = bounds_of(made, item)
+    assert (found.first, found.count) == (101, 51)  # of the rows that are picked; those that are written are in front
+    check(item, made)
+
+
 def test_bounds_that_change_in_the_scope_cut_nothing(loop: Callable[[str], Inspected]) -> None:
     item = loop("moving")
     assert item.scope == item.region  # on entering each sweep anew

@@ -301,12 +301,14 @@ def _holds_pieces(copy: Copy, access: Access) -> bool:
 def _trip_loads(accesses: Accesses, region: int, bounds: Collection[str]) -> Iterator[tuple[int, Access]]:
     """(loop, what it reads to know how often to run) of the inner loops of a region.
 
-    And what picks these numbers, unless they are `bounds`: those of a row that is picked anew are as far apart.
+    And what picks these numbers, unless they are `bounds`: those of a row that is picked anew are as far apart. Where a
+    row begins that they are read from is no number of theirs: whatever is reached from there has to stay in the row.
     """
     for loop in accesses.nest.inside(region) - {region}:
         trip = accesses.nest.loops[loop].trip
         for number in trip.numbers() if trip is not None else ():
-            nodes = [number] if str(number.data[0]) in bounds else number.loads()
+            nodes = [node for node in number.loads() if node is number or str(node.data[0]) not in bounds]
+            nodes = [number] if str(number.data[0]) in bounds else nodes
             for node in nodes:
                 if node.data[1] != "ptr":
                     for access in accesses.by_site[str(node.data[0])]:
@@ -321,6 +323,9 @@ def _has_new_values(region: RegionSchedule, objects: Sequence[Object], access: A
     """Whether some copy of what an access reads has other values there."""
     for copy in region.copies:
         if objects[copy.object] is not access.object or not access.runs:
+            continue
+        low = copy.origin + copy.stride * copy.first
+        if copy.mode != "segment" and not access.overlaps(low, low + copy.stride * copy.count):
             continue
         if access.form is None:
             return bool(copy.renumber)

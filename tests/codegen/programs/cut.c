@@ -97,6 +97,27 @@ SHAPE picked(void) /* each datum of a row is made of its own row and of the one 
     told("picked");
 }
 
+SHAPE beyond(void) /* rows that are written name others that are only read, by bounds behind theirs */
+{
+    fresh(5, 0);
+    int *row = row_, *to = to_;
+    long *a = a_, *x = x_, *y = y_;
+    for (int k = 0; k < row[DATA]; k++)
+        to[k] = DATA / 2 + 1 + to[k] / 4;
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int v = 0; v < DATA / 2; v++) // @beyond
+            for (int k = row[v]; k < row[v + 1]; k++) {
+                int u = to[k];
+                long common = x[v] + t;
+                for (int j = row[u]; j < row[u + 1]; j++)
+                    common += to[j] == to[k];
+                a[k] = common;
+            }
+        settle(x, y);
+    }
+    told("beyond");
+}
+
 SHAPE two_steps_away(void) /* rows are only read, but by an index too */
 {
     fresh(4, 0);
@@ -470,6 +491,7 @@ int main(void)
     written();
     late();
     picked();
+    beyond();
     two_steps_away();
     assembled();
     diagonal();
