@@ -84,6 +84,14 @@ def test_new_bounds_are_told_from_others_in_front_of_them(loop: Callable[[str], 
     check(item, made)
 
 
+def test_the_end_of_a_row_is_the_start_of_the_next_where_both_stay(loop: Callable[[str], Inspected]) -> None:
+    item = loop("behind")
+    for order in (item.unchanged(), item.random(1)):
+        made = item.schedule(order)
+        assert bounds_of(made, item).count == 201
+        check(item, made)
+
+
 def test_bounds_that_change_in_the_scope_cut_nothing(loop: Callable[[str], Inspected]) -> None:
     item = loop("moving")
     assert item.scope == item.region  # on entering each sweep anew

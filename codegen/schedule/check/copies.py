@@ -15,7 +15,7 @@ from tracecut.tracer.legality.accesses import Access, Accesses
 from tracecut.tracer.legality.evaluation.memory import Object
 from tracecut.tracer.loops.row_numbers import is_number
 
-from .numbering import begins_row, first_record, follows, in_same_order, row_end
+from .numbering import begins_row, first_record, follows, in_same_order, row_ends
 from .row_bounds import runs_over_a_row
 from .whole_pieces import in_whole_pieces
 
@@ -86,14 +86,11 @@ def _check_lengths(
         reads = [access for name in pair for access in accesses.by_site[name] if name in inside and access.runs]
         if not any(_has_new_values(region, objects, access) for access in reads):
             continue
-        copies = {bounds.get(name, -1) for name in pair}
-        ends = [
-            row_end(schedule, region, objects, accesses, region.copies[number], access)
-            for access in reads
-            for number in copies
-            if number >= 0
-        ]
-        if len(copies) > 1 or ends != [False, True]:
+        number, other = (bounds.get(name, -1) for name in pair)
+        good = number == other >= 0 and len(reads) == 2
+        for ends, access in enumerate(reads):
+            good = good and ends in row_ends(schedule, region, objects, accesses, region.copies[number], access)
+        if not good:
             raise ScheduleError(f"new numbers are subtracted or compared at {reads[0].site.place}")
 
 
@@ -138,7 +135,7 @@ def _fits(
         known = len(index) == 1 and follows(schedule, region, objects, copy.space, start, index[0])
         return known and in_whole_pieces(schedule, region, accesses, access, copy)
     if copy.mode == "bounds":
-        return row_end(schedule, region, objects, accesses, copy, access) is not None
+        return bool(row_ends(schedule, region, objects, accesses, copy, access))
     if copy.mode == "segment":
         return not own and _in_its_piece(region, accesses, access, copy, pieces)
     if len(own) != 1 or loads or abs(access.form.terms[own[0]]) != copy.stride:

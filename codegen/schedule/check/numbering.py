@@ -110,32 +110,33 @@ def follows(
     )
 
 
-def row_end(
+def row_ends(
     schedule: Schedule,
     region: RegionSchedule,
     objects: Sequence[Object],
     accesses: Accesses,
     copy: Copy,
     access: Access,
-) -> bool | None:
-    """Whether an access reads, of a copy of bounds, where a row ends (else where it starts). None: neither.
+) -> frozenset[bool]:
+    """Whether an access reads, of a copy of bounds, where a row starts (False) or ends (True).
 
-    The iteration, or an index, that picks the row has to be in the order of the rows.
+    The iteration, or an index, that picks the row has to be in the order of the rows. Both where rows that follow each
+    other did so before: the end of one is the start of the next.
     """
     if access.form is None or len(access.form.terms) != 1 or objects[copy.object] is not access.object:
-        return None
+        return frozenset()
     ((atom, step),) = access.form.terms.items()
     if step != copy.stride or access.width != copy.stride:
-        return None
+        return frozenset()
     start = first_record(accesses, access, atom, copy) - copy.shift
     own = atom.kind == "counter" and atom.data[0] == region.region
     index = accesses.by_site[str(atom.data[0])] if atom.kind == "load" else []
-    for ends in (False, True):
-        if own and in_same_order(schedule, region, copy, start - ends, step):
-            return ends
-        if len(index) == 1 and follows(schedule, region, objects, copy.space, start - ends, index[0]):
-            return ends
-    return None
+    return frozenset(
+        ends
+        for ends in (False, True)
+        if (own and in_same_order(schedule, region, copy, start - ends, step))
+        or (len(index) == 1 and follows(schedule, region, objects, copy.space, start - ends, index[0]))
+    )
 
 
 def begins_row(
@@ -154,7 +155,7 @@ def begins_row(
         return None
     return all(
         copy is not None
-        and row_end(schedule, region, objects, accesses, copy, read) is False
+        and False in row_ends(schedule, region, objects, accesses, copy, read)
         and in_its_row(schedule, objects, accesses, access, records, index, copy)
         for copy, read in zip(copies, reads, strict=True)
     )

@@ -13,7 +13,7 @@ from tracecut.tracer.legality.evaluation.memory import Object
 from tracecut.tracer.legality.evaluation.trip_numbers import counts_of
 
 from .in_rows import bounds_of, copies_of_bounds
-from .numbering import row_end
+from .numbering import row_ends
 
 
 def check_row_bounds(schedule: Schedule, objects: Sequence[Object], accesses: Accesses) -> None:
@@ -78,7 +78,7 @@ def runs_over_a_row(
     first, last = (
         np.broadcast_to(accesses.evaluation.at(node, info.parent).data, counts.size) for node in (begin, end)
     )
-    return ends == [False, True] and bool(np.all((counts <= last - first) | (counts == 0)))
+    return False in ends[0] and True in ends[1] and bool(np.all((counts <= last - first) | (counts == 0)))
 
 
 def _place(accesses: Accesses, node: Expr) -> int:
@@ -89,6 +89,6 @@ def _place(accesses: Accesses, node: Expr) -> int:
 
 def _ends(
     schedule: Schedule, region: RegionSchedule, objects: Sequence[Object], accesses: Accesses, copy: Copy, node: Expr
-) -> bool | None:
+) -> frozenset[bool]:
     reads: list[Access] = accesses.by_site[str(node.data[0])]
-    return row_end(schedule, region, objects, accesses, copy, reads[0]) if len(reads) == 1 else None
+    return row_ends(schedule, region, objects, accesses, copy, reads[0]) if len(reads) == 1 else frozenset()

@@ -97,6 +97,15 @@ SHAPE picked(void) /* each datum of a row is made of its own row and of the one 
     told("picked");
 }
 
+#define NAMES                                                                                                         \
+    for (int k = row[v]; k < row[v + 1]; k++) {                                                                       \
+        int u = to[k];                                                                                                \
+        long common = x[v] + t;                                                                                       \
+        for (int j = row[u]; j < row[u + 1]; j++)                                                                     \
+            common += to[j] == to[k];                                                                                 \
+        a[k] = common;                                                                                                \
+    }
+
 SHAPE beyond(void) /* rows that are written name others that are only read, by bounds behind theirs */
 {
     fresh(5, 0);
@@ -106,16 +115,25 @@ SHAPE beyond(void) /* rows that are written name others that are only read, by b
         to[k] = DATA / 2 + 1 + to[k] / 4;
     for (int t = 0; t < SWEEPS; t++) {
         for (int v = 0; v < DATA / 2; v++) // @beyond
-            for (int k = row[v]; k < row[v + 1]; k++) {
-                int u = to[k];
-                long common = x[v] + t;
-                for (int j = row[u]; j < row[u + 1]; j++)
-                    common += to[j] == to[k];
-                a[k] = common;
-            }
+            NAMES
         settle(x, y);
     }
     told("beyond");
+}
+
+SHAPE behind(void) /* by bounds of which the first one is the end of the last row that is written */
+{
+    fresh(5, 0);
+    int *row = row_, *to = to_;
+    long *a = a_, *x = x_, *y = y_;
+    for (int k = 0; k < row[DATA]; k++)
+        to[k] = DATA / 2 + to[k] / 2;
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int v = 0; v < DATA / 2; v++) // @behind
+            NAMES
+        settle(x, y);
+    }
+    told("behind");
 }
 
 SHAPE two_steps_away(void) /* rows are only read, but by an index too */
@@ -492,6 +510,7 @@ int main(void)
     late();
     picked();
     beyond();
+    behind();
     two_steps_away();
     assembled();
     diagonal();
