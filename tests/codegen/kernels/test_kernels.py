@@ -35,7 +35,7 @@ PROGRAMS = (
     "pairs",
     "pieces",
 )
-PROGRAMS += ("rows", "shared", "small", "states", "flags")
+PROGRAMS += ("rows", "shared", "small", "states", "flags", "cut", "degrees", "results", "sought")
 EDGES = "totals"  # a loop that adds to what indices lead to
 
 
