@@ -57,6 +57,7 @@ EXITS = {  # how many parts run seldom; where that is said by the last word: fur
     "mesh_forking": (1, ["1", "3", "100"]),
     "mesh_functions": (3, ["swap", "foreign"]),
     "mesh_growing": (1, ["4", "15"]),
+    "mesh_kept": (0, []),
     "mesh_local": (0, ["7"]),
     "mesh_logs": (1, ["much"]),
     "mesh_openmp": (0, []),
@@ -177,7 +178,8 @@ LONG = frozenset(
     "mesh_classes.cpp state_vectors.cpp links_pairs.cpp nets_spread.cpp views.cpp cloth.cpp mesh_smoothing.cpp "
     "pagerank_prints.cpp waves_complex.cpp pagerank_first.cpp jacobi_arrays.cpp features_pointed.c mesh_buffers.c "
     "nodes_ended.c cg_restarts.c fluxes_bounded.c mesh_upwind.c mesh_dump_block.c pagerank_push.c particles_in_cells.c "
-    "labels_spread.c nodes_first.c history_steps.cpp cells_tiled.cpp mesh_allocating.c rows_growing.c".split()
+    "labels_spread.c nodes_first.c history_steps.cpp cells_tiled.cpp mesh_allocating.c rows_growing.c "
+    "mesh_kept.cpp".split()
 )
 
 

@@ -35,6 +35,7 @@ from tracecut.ir.llvm.passes.relative_tables import plain_relative_loads
 from tracecut.ir.llvm.passes.reloaded.reload_carried import reload_carried
 from tracecut.ir.llvm.passes.reloaded.reload_left import reload_left
 from tracecut.ir.llvm.passes.reloaded.reload_updates import reload_updates
+from tracecut.ir.llvm.passes.reloaded.steady_loads import steady_loads
 from tracecut.ir.llvm.passes.split_vectors import split_vectors
 from tracecut.ir.llvm.passes.unroll_planes import unroll_planes
 from tracecut.support.errors import SourceError
@@ -148,6 +149,7 @@ def canonical(sources: Iterable[str], *, optimised: bool = False, for_regions: b
     parsed = plain_relative_loads(loosened(parse_module(str(module))))
     if for_regions:
         split_vectors(read_halves(parsed))
+        steady_loads(parsed)
         for function in parsed.functions.values():
             known_sizes(function)
         hoist_allocations(hold_carried(reload_pointers(forward_members(parsed))))

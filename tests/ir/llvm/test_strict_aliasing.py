@@ -17,6 +17,8 @@ NODES = parse_module(
 !5 = !{!15, !11, i64 8}
 !6 = !{!16, !15, i64 0}
 !7 = !{!17, !17, i64 0}
+!8 = !{i64 0, i64 4, !1, i64 4, i64 4, !1, i64 8, i64 8, !2}
+!9 = !{i64 0, i64 4, !1, i64 8, i64 8, !2}
 !11 = !{!"int", !13, i64 0}
 !12 = !{!"double", !13, i64 0}
 !13 = !{!"omnipotent char", !20, i64 0}
@@ -49,3 +51,24 @@ INT, DOUBLE, CHAR, POINTER, MEMBER, WHOLE, FOREIGN, NONE = ("!1", "!2", "!3", "!
 def test_types(one: str, other: str, same: bool) -> None:
     store, load = (Instruction("store i32 0, ptr %p", {"tbaa": tag} if tag else {}) for tag in (one, other))
     assert may_be_same(NODES, store, load) == may_be_same(NODES, load, store) == same
+
+
+@pytest.mark.parametrize(
+    ("members", "size", "other", "same"),
+    [
+        ("!8", 16, POINTER, False),
+        ("!8", 16, INT, True),
+        ("!8", 16, DOUBLE, True),  # of its second kind
+        ("!8", 16, CHAR, True),
+        ("!8", 16, NONE, True),
+        ("!8", 24, POINTER, True),  # more than its members
+        ("!9", 16, POINTER, True),  # what lies between them
+        ("!99", 16, POINTER, True),
+        ("", 16, POINTER, True),
+    ],
+)
+def test_structures_that_are_copied(members: str, size: int, other: str, same: bool) -> None:
+    text = f"call void @llvm.memcpy.p0.p0.i64(ptr %p, ptr %q, i64 {size}, i1 false)"
+    copy = Instruction(text, {"tbaa.struct": members} if members else {})
+    load = Instruction("%v = load i64, ptr %r", {"tbaa": other} if other else {})
+    assert may_be_same(NODES, copy, load) == may_be_same(NODES, load, copy) == same
