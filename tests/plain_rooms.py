@@ -13,33 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 from numba.core.registry import CPUDispatcher
-from tracecut.partition.datastructures.bit_operations import lowest_bit, prefetch_row
-from tracecut.partition.datastructures.read_only_in_kernels import read_only
 from tracecut.support.plain_kernels import plain
 from tracecut.tracer.depgraph.walk.reference import follow_records
 
-ROOMS = (
-    *("tracecut.mapping.joint.", "tracecut.mapping.simulation.", "tracecut.partition.expansion."),
-    "tracecut.partition.balance.least_imbalance",
-)
-
-
-def lowest(bits: Any) -> Any:
-    """Index of the lowest bit that is set."""
-    return np.uint64((int(bits) & -int(bits)).bit_length() - 1)
-
-
-def as_it_is(array: Any) -> Any:
-    """What is only read, or not, is the same to Python."""
-    return array
-
-
-def nothing(*_: Any) -> None:
-    """Hints change no value."""
-
-
-# What Numba has no Python for → what does the same.
-TWINS = ((lowest_bit, lowest), (read_only, as_it_is), (prefetch_row, nothing))
+ROOMS = ("tracecut.mapping.joint.", "tracecut.mapping.simulation.")
 
 
 def is_seldom_compiled(kernel: Any, args: tuple[Any, ...]) -> bool:
@@ -68,8 +45,6 @@ class PlainRooms:
             return compiled(kernel, *args, **options)
 
         CPUDispatcher.__call__ = call
-        for kernel, twin in TWINS:
-            kernel.py_func = twin
 
     def pytest_unconfigure(self) -> None:
         CPUDispatcher.__call__ = self._compiled
