@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Set
+from functools import cache
 from pathlib import Path
 
 import networkx as nx
@@ -107,6 +108,12 @@ def arrows(root: Path) -> dict[str, set[str]]:
     }
 
 
+@cache
+def own_arrows() -> Arrows:
+    """Those of this tree."""
+    return arrows(ROOT)
+
+
 def circle(found: Arrows) -> list[str]:
     """One circle, empty without any."""
     graph = nx.DiGraph([(source, target) for source, targets in found.items() for target in targets])
@@ -174,7 +181,7 @@ def with_picture(page: str) -> str:
     """The page with the picture of today."""
     before, begin, rest = page.partition(MARKS[0])
     _, end, after = rest.partition(MARKS[1])
-    return before + begin + picture(arrows(ROOT)) + end + after
+    return before + begin + picture(own_arrows()) + end + after
 
 
 if __name__ == "__main__":

@@ -5,20 +5,14 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping
-from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from .imports import FOLDERS, PAGE, ROOT, Arrows, arrows, circle, forbidden, joined, modules, with_picture
+from .imports import FOLDERS, PAGE, ROOT, arrows, circle, forbidden, joined, modules, own_arrows, with_picture
 
 pytestmark = pytest.mark.quick
-
-
-@cache
-def own_arrows() -> Arrows:
-    return arrows(ROOT)
 
 
 def test_no_arrow_is_forbidden() -> None:
