@@ -16,7 +16,10 @@ from numba.core.registry import CPUDispatcher
 from tracecut.support.plain_kernels import plain
 from tracecut.tracer.depgraph.walk.reference import follow_records
 
-ROOMS = ("tracecut.mapping.joint.", "tracecut.mapping.simulation.")
+ROOMS = (
+    *("tracecut.mapping.joint.", "tracecut.mapping.simulation."),
+    *("tracecut.tracer.depgraph.loops.", "tracecut.tracer.depgraph.totals"),
+)
 
 
 def is_seldom_compiled(kernel: Any, args: tuple[Any, ...]) -> bool:

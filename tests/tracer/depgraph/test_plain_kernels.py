@@ -65,6 +65,7 @@ def test_plain_and_compiled_walks_agree(
     assert_same(graph, changed.graph())
 
 
+@pytest.mark.long  # both are plain otherwise: see `tests/plain_rooms.py`
 @pytest.mark.parametrize("source", PROGRAMS[:12], ids=lambda path: path.stem)
 def test_plain_and_compiled_walks_over_loops_agree(case: Callable[[Path, str], Case], source: Path) -> None:
     own = case(source, "seed")

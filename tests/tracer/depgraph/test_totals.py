@@ -22,6 +22,12 @@ from tracecut.tracer.trace.tables.static_tables import Static, static_of
 from tracecut.api.dependence_graph import build_graph, graph_totals
 from tracecut.api.trace import trace
 
+
+@pytest.fixture(autouse=True, scope="module")
+def kernels(seldom_compiled: None) -> None:
+    """See `tests/plain_rooms.py`."""
+
+
 LOOP = """
 @data = global [12288 x i8] zeroinitializer
 define i32 @main(ptr %p, i64 %n) {
