@@ -91,8 +91,6 @@ CASES: dict[str, tuple[str, ...]] = {
         *("some-mtkahypar", "all-kahip", "some-metis", "all-mtkahypar-km1", "some-kaminpar", "all-spac-split"),
         *("all-mtkahypar", "some-kahip", "all-kaminpar", "some-mtkahypar-km1", "some-spac"),
     ),
-    "tests/samples/test_optimize.py::test_kernels_are_emitted_and_assemble": ("md_forces",),  # 1
-    "tests/samples/test_optimize.py::test_the_schedule_is_used": ("md_forces",),  # 1
     "tests/support/test_npz_archive.py::TestReading::test_every_flipped_bit_is_noticed": ("0",),  # 4
     "tests/support/test_npz_archive.py::TestReading::test_every_flipped_bit_of_our_own_files_is_noticed": (
         "True",
@@ -135,8 +133,6 @@ CASES: dict[str, tuple[str, ...]] = {
     "tests/tracecut/test_exact.py::test_a_rescheduled_program_that_does_something_else_is_refused": ("status",),  # 6
     "tests/tracecut/test_exact.py::test_a_sum_over_data_in_a_new_order_is_told": ("DOT",),  # 7
     "tests/tracecut/test_exact.py::test_exact_keeps_the_order_of_such_a_sum": ("DOT",),  # 8
-    "tests/tracer/depgraph/test_edges.py::test_the_graph_of_the_traced_run": _SEEDS,  # 4
-    "tests/tracer/depgraph/test_edges.py::test_the_program_shows_what_it_is_named_after": _SEEDS,
     "tests/tracer/depgraph/test_plain_kernels.py::test_plain_and_compiled_walks_agree": (  # 6
         *(f"{name}-kinds{kinds}" for name in _SEEDS for kinds in (0, 1)),
     ),
