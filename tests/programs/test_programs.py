@@ -179,8 +179,8 @@ LONG = frozenset(
     "pagerank_prints.cpp waves_complex.cpp pagerank_first.cpp jacobi_arrays.cpp features_pointed.c mesh_buffers.c "
     "nodes_ended.c cg_restarts.c fluxes_bounded.c mesh_upwind.c mesh_dump_block.c pagerank_push.c particles_in_cells.c "
     "labels_spread.c nodes_first.c history_steps.cpp cells_tiled.cpp mesh_allocating.c rows_growing.c "
-    "mesh_kept.cpp mesh_forking.c ends_alike.cpp heat_reported.cpp rows_checked.cpp trust_region.cpp objects_pointed.c lists_ended.c "
-    "mesh_scratch.c steps_freed.c mesh_ordered.c mesh_stages.c levels_from_below.c".split()
+    "mesh_kept.cpp mesh_forking.c ends_alike.cpp heat_reported.cpp rows_checked.cpp trust_region.cpp objects_pointed.c "
+    "lists_ended.c mesh_scratch.c steps_freed.c mesh_ordered.c mesh_stages.c levels_from_below.c".split()
 )
 
 
