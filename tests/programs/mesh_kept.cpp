@@ -77,8 +77,7 @@ static void smooth(Mesh &mesh, int steps, double weight)
 
 int main(int argc, char **argv)
 {
-    const int side = (argc > 1 ? std::atoi(argv[1]) : 30) + 7; // words of bits are full: else one holds what lay there
-    Mesh mesh = make_mesh(side - side % 8, argc > 3 && std::atoi(argv[3]));
+    Mesh mesh = make_mesh(argc > 1 ? std::atoi(argv[1]) : 30, argc > 3 && std::atoi(argv[3]));
     smooth(mesh, argc > 2 ? std::atoi(argv[2]) : 20, 0.5);
     double sum = 0;
     for (std::size_t v = 0; v < mesh.points.size(); v++)

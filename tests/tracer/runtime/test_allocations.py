@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tracecut.tracer.runtime.link import runtime_object, shared_library
-from tracecut.tracer.toolchain.clang import Flags
+from tracecut.tracer.toolchain.clang import Flags, to_object
 
 
 class Entry(ctypes.Structure):
@@ -104,3 +104,18 @@ def test_find(table: Table) -> None:
     apart, overlapping, twice = (1 << 20, 64), (bases[7] + 40, 16), (bases[9], 48)
     found = table.find([apart[0] + 5, bases[7], bases[8], bases[9], 5], [apart, overlapping, twice, (77, 0)])
     assert found == [apart, (0, 0), (bases[8], 48), (0, 0), (0, 0)]
+
+
+def test_what_lies_behind_the_last_bit_is_the_same_in_each_run(tmp_path: Path) -> None:
+    """Of words that `new` gives, as `vector<bool>` asks for; nothing else of what lay there changes."""
+    source = tmp_path / "new.c"
+    source.write_text(
+        "long words[6];\n"
+        "void *_Znwm(unsigned long size) { for (int k = 0; k < 6; k++) words[k] = -1; return size ? words + 1 : 0; }\n"
+    )
+    library = shared_library([runtime_object(), to_object(source, Flags(), tmp_path)[0]], Flags(), tmp_path / "new.so")
+    calls = ctypes.CDLL(str(library))
+    words = (ctypes.c_long * 6).in_dll(calls, "words")
+    for size, cleared in ((24, 3), (8, 1), (20, None), (4, None), (0, None)):
+        calls.tc__Znwm(ctypes.c_size_t(size))
+        assert list(words) == [0 if place == cleared else -1 for place in range(6)]
