@@ -70,26 +70,8 @@ _COMPLEX_MATH = (
 ).split()
 _TABLE: dict[str, Effect] = {name + suffix: PURE for name in (*_MATH, *_COMPLEX_MATH) for suffix in ("", "f")}
 _TABLE |= dict.fromkeys(COMPLEX_ARITHMETIC, PURE)
-_TABLE |= dict.fromkeys(
-    (
-        "abs",
-        "labs",
-        "llabs",
-        "div",
-        "ldiv",
-        "lldiv",
-        "ffs",
-        "ffsl",
-        "ffsll",
-        "isdigit",
-        "isspace",
-        "isalpha",
-        "tolower",
-        "toupper",
-        "malloc_usable_size",
-    ),
-    PURE,
-)
+_PLAIN = "abs labs llabs div ldiv lldiv ffs ffsl ffsll isdigit isspace isalpha tolower toupper malloc_usable_size"
+_TABLE |= dict.fromkeys(_PLAIN.split(), PURE)
 # Functions with several results.
 _STORED = {"sincos": (1, 2), "frexp": (1,), "modf": (1,), "remquo": (2,), "lgamma_r": (1,)}
 for _name, _places in _STORED.items():
