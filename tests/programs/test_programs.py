@@ -70,6 +70,7 @@ EXITS = {  # how many parts run seldom; where that is said by the last word: fur
     "mesh_upwind": (0, []),
     "mesh_walls": (0, ["1", "3", "100"]),
     "nets_spread": (0, []),
+    "pagerank_degrees": (0, []),
     "pagerank_first": (4, ["told", "links"]),  # the copy that the first step makes is there where the scope begins
     "pagerank_prints": (1, ["1"]),  # characters are widened once
     "pagerank_push": (0, []),
@@ -180,7 +181,8 @@ LONG = frozenset(
     "nodes_ended.c cg_restarts.c fluxes_bounded.c mesh_upwind.c mesh_dump_block.c pagerank_push.c particles_in_cells.c "
     "labels_spread.c nodes_first.c history_steps.cpp cells_tiled.cpp mesh_allocating.c rows_growing.c "
     "mesh_kept.cpp mesh_forking.c ends_alike.cpp heat_reported.cpp rows_checked.cpp trust_region.cpp objects_pointed.c "
-    "lists_ended.c mesh_scratch.c steps_freed.c mesh_ordered.c mesh_stages.c levels_from_below.c".split()
+    "lists_ended.c mesh_scratch.c steps_freed.c mesh_ordered.c mesh_stages.c levels_from_below.c "
+    "pagerank_degrees.c".split()
 )
 
 
