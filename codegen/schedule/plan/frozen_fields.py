@@ -73,8 +73,8 @@ def freeze_what_is_read_otherwise(
 
     `copies`: arrays of which there are copies in the order of what it picks.
     """
-    read = {key for key, patterns in facts.by_site.items() if any(facts.home[item] == found.array for item in patterns)}
-    if found not in facts.bounds and any(read & {*pair} for pair in facts.nest.lengths):
+    apart = {key for pair in facts.nest.lengths for key in pair}
+    if found not in facts.bounds and any(found.array in facts.homes(key) for key in apart):
         facts.frozen.add(found)  # how far neighbours are apart is told by the old numbers
         return
     everywhere = {
