@@ -48,9 +48,9 @@ def region_codes(
             elif group.root.startswith("%") and any(site.key == group.root for site in file.nest.sites):
                 fixed[group.id] = roots[group.id] = loaded_root(evaluation, group.root)
             elif group.root.startswith("@"):
-                item = memory.named(group.root)
-                roots[group.id] = item.base if item is not None else 0
-                if item in memory.rows:
+                item, start = memory.named(group.root), memory.rows.own.get(group.root)
+                roots[group.id] = start or (item.base if item is not None else 0)
+                if item in memory.rows or start is not None:
                     fixed[group.id] = roots[group.id]
             if is_number(group.sites[0]):  # read from the copy of its table
                 behind = int(numbers[BEHIND + group.sites[0]])

@@ -213,7 +213,7 @@ class SavedSchedule:
         if kind == "global":
             return objects.named(first)
         if kind == "arena":
-            return None if self.rows is None else int(self.rows.arenas[first].base)
+            return None if self.rows is None else self.rows.starts[first]
         if kind == "const":
             return int(first)
         if kind == "slot":

@@ -26,6 +26,7 @@ from tracecut.codegen.schedule.inspector.inspect_scope import Inspection
 from tracecut.codegen.schedule.plan.range_function import Outlined
 from tracecut.ir.gpu.description import gpu
 from tracecut.ir.llvm.module_json import function_out
+from tracecut.ir.loops.indirect import is_indirect
 from tracecut.ir.loops.nest_json import from_json, to_json
 from tracecut.support.errors import TracecutError, UnsupportedError
 from tracecut.support.files import load_json, write_json, write_text
@@ -96,7 +97,7 @@ class EmitWorker(Worker):
             self.captured.used_rows,
         )
         try:
-            indexed = source.inspection.accesses.nest.is_indirect(self.region)
+            indexed = is_indirect(source.inspection.accesses.nest, self.region)
             made = make_card_scope(source, kernel, hooks) if indexed else self._step_scope(hooks, kernel.arch)
         except UnsupportedError as error:
             self.result["alone"] = error.message

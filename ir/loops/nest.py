@@ -383,14 +383,6 @@ class Nest:
         inside = self.inside(loop)
         return [site for site in self.sites if site.loop in inside]
 
-    def is_indirect(self, loop: int) -> bool:
-        """Whether some address in the loop is made of a loaded number."""
-        return any(
-            node.kind == "load" and node.data[1] != "ptr" and node is not site.address
-            for site in self.sites_in(loop)
-            for node in site.address.walk()
-        )
-
 
 def _lives(expressions: list[Expr]) -> dict[str, str]:
     found: dict[str, str] = {}

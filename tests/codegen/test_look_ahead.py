@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 from tracecut.ir.llvm.passes.aside.look_ahead import AHEAD
 from tracecut.ir.llvm.passes.aside.side_by_side import ASIDE
+from tracecut.ir.loops.indirect import is_indirect
 from tracecut.support.process.runner import Limits, run
 
 from ..waiting import HUNG
@@ -49,7 +50,7 @@ def test_a_loop_beside_it_is_looked_through_as_well(items: list[Inspected]) -> N
     loops = item.inspection.accesses.nest.loops
     beside = [loop for loop in item.inspection.plan.uses if loop != item.region]
     assert len(beside) == 2 and any(loops[loop].header.startswith(AHEAD) for loop in beside)
-    assert not any(item.inspection.accesses.nest.is_indirect(loop) for loop in beside)
+    assert not any(is_indirect(item.inspection.accesses.nest, loop) for loop in beside)
     assert not item.kept and not item.inspection.plan.lookups
     assert "moved" in item.modes.values()
 

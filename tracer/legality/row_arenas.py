@@ -5,6 +5,10 @@ table names them first. Numbers stand in a copy of the table, in the places of i
 start of the arena a row begins. Number 0 is a pointer to no object: null, or what `malloc(0)` returned; where pointers
 are compared with null, 0 is null alone and −1 the others. All else of the table is read and written where it is.
 What an arena was copied from is no object any more, so that whatever else reaches it is reached by an unknown pointer.
+
+Where all pointers of a table of records lead into one array, the arena is that array itself, from the first record that
+they may lead to: nothing is copied, and the array is reached otherwise, too (`struct spring { struct node *a, *b; }`
+beside a loop over all nodes). It is so where no pointer is null, nor compared with null.
 """
 
 from __future__ import annotations
@@ -145,36 +149,39 @@ def flatten_memory(
     written: list[CopiedRows] = []
     changed = written_arenas(nest, tables)
     seen: dict[str, tuple[tuple[str, Object, Vector], ...]] = {}
-    taken = np.zeros(len(known), np.bool_)
+    starting: dict[str, int] = {}  # arenas that are arrays of the program
+    taken, alone, shift = np.zeros(len(known), np.bool_), np.zeros(len(known), np.bool_), np.zeros(len(known), np.int64)
     for table in scope.loads:
         columns, rows = scope.columns(table), scope.rows(table)
         _check_pairs(table, columns)
-        if taken[rows].any():
+        start = start_of_array(table, columns, known)
+        if taken[rows].any() or (start is None and alone[rows].any()):
             raise SharedRowsError("rows behind pointers are reached through two tables")
-        taken[rows] = True
         sizes, bases = known.sizes[rows], known.bases[rows]
-        step = math.lcm(16, table.unit)
-        starts = ROOM // 16 * step + np.concatenate([[0], np.cumsum(-(-sizes // step) * step)]).astype(np.int64)
-        parts = sizes if used is None else _parts(sizes, used.get(table.arena))
-        address, data = put(table.arena, int(starts[-1]))
-        if fill is None:
-            _fill(data, memory, rows, parts, starts[:-1])
+        if start is not None:
+            starting[table.arena] = start
+            alone[rows], shift[rows] = True, -start
         else:
-            fill(data, bases, parts, starts[:-1])
-        if table.arena in changed:
-            written.append(CopiedRows(table.arena, address, bases, parts, starts[:-1]))
-        arenas[Object(address, int(starts[-1]), HEAP, table.arena)] = starts
-        own[address] = data
-        where = np.zeros(len(known), np.int64)
-        where[rows] = np.arange(rows.size)
+            step = math.lcm(16, table.unit)
+            starts = ROOM // 16 * step + np.concatenate([[0], np.cumsum(-(-sizes // step) * step)]).astype(np.int64)
+            parts = sizes if used is None else _parts(sizes, used.get(table.arena))
+            address, data = put(table.arena, int(starts[-1]))
+            if fill is None:
+                _fill(data, memory, rows, parts, starts[:-1])
+            else:
+                fill(data, bases, parts, starts[:-1])
+            if table.arena in changed:
+                written.append(CopiedRows(table.arena, address, bases, parts, starts[:-1]))
+            arenas[Object(address, int(starts[-1]), HEAP, table.arena)] = starts
+            own[address] = data
+            taken[rows], shift[rows] = True, starts[:-1] - bases
         for column in columns:
             if column.item not in copies:
                 at, data = put(f"table at {column.item.base}", column.item.size)
                 copies[column.item], own[at] = (Object(at, column.item.size, HEAP), data), data
             behind[BEHIND + column.name] = copies[column.item][0].base - column.item.base
         for column in different(columns):
-            here = where[column.rows]
-            numbers, whole = _in_units(column.pointers + (starts[:-1] - bases)[here], table.unit)
+            numbers, whole = in_units(column.pointers + shift[column.rows], table.unit)
             if not np.all(whole | (column.rows < 0)):
                 raise UnsupportedError("rows behind pointers begin in the middle of an element")
             put_nowhere(numbers, column, table)
@@ -182,22 +189,38 @@ def flatten_memory(
         seen[table.arena] = tuple((column.name, column.item, column.offsets) for column in columns)
         for column in columns:
             spans.setdefault(column.item, []).append(_span(column.reach))
-    if taken[np.searchsorted(known.bases, [item.base for item in spans])].any():
+    if (taken | alone)[np.searchsorted(known.bases, [item.base for item in spans])].any():
         raise UnsupportedError("rows behind pointers hold pointers to rows")
     numbers_of = {item: copy for item, (copy, _) in copies.items()}
+    names = {table.arena for table in tables if table.records}
+    records = {item for item in arenas if item.name in names} | {memory.objects[at] for at in np.flatnonzero(alone)}
     stand_ins = Rows(
         arenas,
         frozenset(name for table in scope.loads for name in table.loads),
         {item: tuple(dict.fromkeys(found)) for item, found in spans.items()},
         numbers_of,
-        frozenset(item for item in arenas if item.name in {table.arena for table in tables if table.records}),
+        frozenset(records),
         seen,
+        starting,
     )
     rest = memory.contents
     if not isinstance(rest, LiveBytes):
         rest = Packed.of(rest).without(known.bases[taken])
     made = _memory(known, taken, [*arenas, *numbers_of.values()], Contents(own, rest), stand_ins)
-    return Flattened(made, {**{item.name: item.base for item in arenas}, **behind}, tuple(written))
+    return Flattened(made, {**{item.name: item.base for item in arenas}, **starting, **behind}, tuple(written))
+
+
+def start_of_array(table: RowTable, columns: Sequence[Column], known: Table) -> int | None:
+    """Where the array begins that all pointers of a table lead into; None where its rows have to be copied.
+
+    It is the first address that a pointer a whole number of units away from the others might lead to.
+    """
+    if not table.records or table.null_checked:
+        return None
+    rows = {int(edge) for column in different(columns) for edge in (column.rows.min(), column.rows.max())}
+    base = int(known.bases[max(rows)])
+    first = int(columns[0].pointers[0]) - base
+    return base + first % table.unit if len(rows) == 1 and rows != {-1} else None
 
 
 def ranges_of(rows: CopiedRows) -> list[tuple[int, int]]:
@@ -224,7 +247,7 @@ def _check_pairs(table: RowTable, columns: Sequence[Column]) -> None:
             raise UnsupportedError("rows behind pointers lie in memory that is not known")
 
 
-def _in_units(distances: Vector, unit: int) -> tuple[Vector, npt.NDArray[np.bool_]]:
+def in_units(distances: Vector, unit: int) -> tuple[Vector, npt.NDArray[np.bool_]]:
     """Distances in units, and which of them are whole ones."""
     if unit & (unit - 1):
         numbers, rest = np.divmod(distances, unit)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .evaluation.memory import Object
-from .row_arenas import Bytes, Fill, put_nowhere, put_numbers
+from .row_arenas import Bytes, Fill, put_nowhere, put_numbers, start_of_array
 from .row_columns import FlatScope, in_order
 
 SPREAD = 8  # times the bytes of rows that the memory around them may have
@@ -30,10 +30,14 @@ class RowImage:
 def row_image(scope: FlatScope, fill: Fill) -> RowImage | None:
     """The rows of a flattened nest as they lie in memory; None where that takes far more memory than they have.
 
-    fill: as of `flatten_memory`.
+    Also where no rows are copied. fill: as of `flatten_memory`.
     """
     known = scope.known
-    found = [(table, column) for table in scope.loads for column in scope.columns(table)]
+    starts = {table.arena: start_of_array(table, scope.columns(table), known) for table in scope.loads}
+    pairs = [(table, column) for table in scope.loads for column in scope.columns(table)]
+    found = [(table, column) for table, column in pairs if starts[table.arena] is None]
+    if not found:
+        return None
     rows = np.sort(in_order([column for _, column in found], len(known)))
     step = math.lcm(16, *(table.unit for table, _ in found))
     low = int(known.bases[rows].min()) // step * step - step
@@ -43,8 +47,9 @@ def row_image(scope: FlatScope, fill: Fill) -> RowImage | None:
     data = np.zeros(size, np.uint8)
     fill(data, known.bases[rows], known.sizes[rows], known.bases[rows] - low)
     made: dict[Object, Bytes] = {}
-    for table, column in found:
-        numbers, odd = np.divmod(column.pointers - low, table.unit)
+    for table, column in pairs:
+        start = starts[table.arena]
+        numbers, odd = np.divmod(column.pointers - (low if start is None else start), table.unit)
         put_nowhere(numbers, column, table)
         if odd[column.rows >= 0].any():
             return None

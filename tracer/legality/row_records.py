@@ -12,6 +12,7 @@ import math
 import numpy as np
 from tracecut.support.errors import UnsupportedError
 
+from .row_arenas import start_of_array
 from .row_columns import FlatScope, different
 
 PADDED = 2  # times the bytes of all rows that they may take as records of the longest
@@ -32,11 +33,12 @@ def record_units(scope: FlatScope) -> dict[str, int]:
         except UnsupportedError:
             continue
         named, apart = np.zeros(len(known), np.bool_), 0
+        start = start_of_array(table, columns, known)
         for column in different(columns):
             lead = column.rows >= 0
             rows, pointers = (part if lead.all() else part[lead] for part in (column.rows, column.pointers))
             named[rows] = True
-            inside = pointers - known.bases[rows]
+            inside = pointers - (known.bases[rows] if start is None else int(columns[0].pointers[0]))
             apart = math.gcd(apart, int(np.gcd.reduce(np.unique(inside)))) if inside.any() else apart
         if not named.any():
             continue

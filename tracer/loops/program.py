@@ -11,6 +11,7 @@ from tracecut.ir.llvm.control_flow import Loop
 from tracecut.ir.llvm.debug_info import Lines, Place
 from tracecut.ir.llvm.def_use import FunctionView
 from tracecut.ir.llvm.stream_output import may_ask_to_throw, may_do_more
+from tracecut.ir.loops.indirect import is_indirect
 from tracecut.ir.loops.nest import Nest
 
 from .build_nest import describe_nest
@@ -122,6 +123,6 @@ class Analysis:
         nest = self.nest(root)
         found = []
         for number, info in nest.loops.items():
-            indirect = nest.is_indirect(number)
+            indirect = is_indirect(nest, number)
             found.append(LoopRecord(number, view.function.name, info.place, self.parent(number), info.depth, indirect))
         return found

@@ -26,6 +26,7 @@ WHY = {
     -6: "rows behind pointers lie in memory that is not known",
     -7: "rows behind pointers begin in the middle of an element",
     -8: "rows behind pointers hold pointers to rows",
+    -9: "pointers to rows do not all lead into one array",
 }
 
 
@@ -90,7 +91,7 @@ class RowTables:
     def __init__(self, library: ctypes.CDLL, others: Sequence[tuple[int, int]]) -> None:
         self._library = library
         library.tc_rows_open.restype = ctypes.c_void_p
-        for name in ("look", "lay_out", "number", "of_rows", "ranges"):
+        for name in ("look", "lay_out", "number", "of_rows", "ranges", "in_place"):
             getattr(library, f"tc_rows_{name}").restype = ctypes.c_int64
         given = (Entry * max(1, len(others)))(*(Entry(*place) for place in others))
         made = library.tc_rows_open(given, ctypes.c_size_t(len(others)))
@@ -143,6 +144,19 @@ class RowTables:
             self._library.tc_rows_forget(arena)
             raise
         return Arena(self._library, made, size)
+
+    def in_place(self, columns: Sequence[Column], unit: int) -> tuple[int, int, int]:
+        """Write the numbers in the places of pointers that all lead into one array, which is not copied. O(pointers).
+
+        Returns (address, bytes) of the array, and where the numbers begin in it. unit: bytes that numbers count.
+
+        Raises UnsupportedError where a pointer leads elsewhere, or not a whole number of units away from the others.
+        """
+        found, given = Entry(), (Column * len(columns))(*columns)
+        count, bytes_ = ctypes.c_int32(len(columns)), ctypes.c_int64(unit)
+        start = self._library.tc_rows_in_place(self._handle, given, count, bytes_, ctypes.byref(found))
+        _checked(start)
+        return int(found.base), int(found.size), start
 
     def require_no_row(self, tables: Sequence[int]) -> None:
         """Raise UnsupportedError where a table, by its address, lies in a row."""

@@ -48,6 +48,7 @@ class EnteredRows:
         self._buffers: dict[str, Block] = {}
         self._secret = Secret.draw()
         self.arenas: dict[str, Entry] = {}
+        self.starts: dict[str, int] = {}  # of arenas, and of arrays of the program that stand for one
         self.copies: dict[int, Entry] = {}
         self.behind: dict[str, int] = {}
         self.written: list[WrittenRows] = []
@@ -88,6 +89,7 @@ class EnteredRows:
         Raises UnsupportedError where the rows are not as a schedule needs them, MemoryError.
         """
         self.arenas, self.copies, self.behind, self.written, self.ranges, self._copied = {}, {}, {}, [], [], []
+        self.starts = {}
         self._seen = None
         for item in self._listed:
             for column in item["columns"]:
@@ -114,6 +116,10 @@ class EnteredRows:
         threads: int,
     ) -> None:
         columns = [self._column(column, leads[column["pointer"]]) for column in item["columns"]]
+        if item["in_place"]:
+            base, _, start = tables.in_place(columns, item["unit"])
+            self.starts[item["arena"]] = base + start
+            return
         step = math.lcm(16, item["unit"])
         used = None if item["used"] is None else self._array(item["used"])
         first, null_checked = ROOM // 16 * step, item["null_checked"]
@@ -121,6 +127,7 @@ class EnteredRows:
         arena = self._room(item["arena"], rows.size)
         native.gather(arena.address, rows.places, rows.parts, rows.starts, threads=threads)
         self.arenas[item["arena"]] = Entry(arena.address, rows.size)
+        self.starts[item["arena"]] = arena.address
         self._copied.append((arena.address, rows))
         if item["back"]:
             self.written.append(WrittenRows(arena.address, rows))

@@ -30,6 +30,7 @@ class SavedColumn:
     Attributes:
         arena: name of the arena. loads: names of the loads that read the numbers in their places.
         pointer: which of the scope's pointers (`make_guard.pointers_of`) leads to the table; −1 for none of them.
+        in_place: whether the arena is an array of the program, which is not copied (`Rows.own`).
         offsets: where they stand in it, bytes; but for those that are compared with others, each place is there once in
             all columns of an arena, where it is named first.
     """
@@ -38,6 +39,7 @@ class SavedColumn:
     loads: tuple[str, ...]
     pointer: int
     offsets: Vector
+    in_place: bool = False
 
     @property
     def even(self) -> tuple[int, int] | None:
@@ -67,7 +69,8 @@ def saved_columns(accesses: Accesses, tables: Sequence[RowTable]) -> tuple[Saved
             if compared.isdisjoint(of[key]):
                 offsets = _first_mentions(offsets, known)
             known[offsets] = True
-            made.append(SavedColumn(arena, tuple(of[key]), leading.get(item, -1), offsets))
+            pointer, loads = leading.get(item, -1), tuple(of[key])
+            made.append(SavedColumn(arena, loads, pointer, offsets, arena in memory.rows.own))
     return tuple(made)
 
 
@@ -89,6 +92,7 @@ def columns_out(columns: Sequence[SavedColumn]) -> tuple[dict[str, Vector], list
             "pointer": column.pointer,
             "count": int(column.offsets.size),
             "even": column.even,
+            "in_place": column.in_place,
         }
         for column in columns
     ]
@@ -103,7 +107,8 @@ def columns_in(arrays: Mapping[str, Any], described: Sequence[Mapping[str, Any]]
             raise ValueError("a column of a table has no length")
         offsets = arrays[f"columns{place}_offsets"] if even is None else int(even[0]) + int(even[1]) * np.arange(count)
         loads = tuple(str(name) for name in item["loads"])
-        found.append(SavedColumn(str(item["arena"]), loads, int(item["pointer"]), offsets.astype(np.int64, copy=False)))
+        places, pointer = offsets.astype(np.int64, copy=False), int(item["pointer"])
+        found.append(SavedColumn(str(item["arena"]), loads, pointer, places, bool(item["in_place"])))
         if found[-1].offsets.size != count:
             raise ValueError("a table has another number of pointers")
     return tuple(found)
@@ -119,10 +124,11 @@ def listed_tables(
 ) -> list[dict[str, Any]] | None:
     """The listing's entries of the tables that a scope reads, None where an entry cannot do with them.
 
-    Of each: the name of the arena, the bytes that its numbers count, whether they are compared with null, whether its
-    rows go back, `used`: the array in the file that says how much of each row is copied, and its columns: the loads,
-    the pointer that leads to the table, the bytes that it had, where the pointers stand (`even`, or the array in the
-    file), and an earlier column that they are compared with. recipes: of the scope's pointers (`schedule_listing.py`).
+    Of each: the name of the arena, the bytes that its numbers count, whether they are compared with null, whether the
+    arena is an array of the program, whether its rows go back, `used`: the array in the file that says how much of each
+    row is copied, and its columns: the loads, the pointer that leads to the table, the bytes that it had, where the
+    pointers stand (`even`, or the array in the file), and an earlier column that they are compared with. recipes: of
+    the scope's pointers (`schedule_listing.py`).
     """
     changed = written_arenas(nest, tables)
     sizes = {pointer: ref.size for ref in schedule.guard.objects for pointer, _ in ref.pointers if not ref.numbers}
@@ -145,6 +151,7 @@ def listed_tables(
                 "arena": arena,
                 "unit": of[arena].unit,
                 "null_checked": of[arena].null_checked,
+                "in_place": any(column.in_place for _, column in mine),
                 "back": arena in changed,
                 "used": f"rows{list(used_rows).index(arena)}_used" if arena in used_rows else None,
                 "columns": [

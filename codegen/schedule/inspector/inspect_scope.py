@@ -17,6 +17,7 @@ from tracecut.ir.llvm.debug_info import Place
 from tracecut.ir.llvm.passes.aside.look_ahead import look_of
 from tracecut.ir.llvm.passes.aside.side_by_side import ASIDE
 from tracecut.ir.loops.expressions import NEVER_KNOWN, walk_all
+from tracecut.ir.loops.indirect import is_indirect
 from tracecut.ir.loops.nest import Nest
 from tracecut.ir.loops.refusals import refusal
 from tracecut.support.errors import UnsupportedError
@@ -132,7 +133,7 @@ def candidate_regions(nest: Nest, single: bool, steps: frozenset[int] = frozense
                 continue
             if info.header.startswith(ASIDE):
                 continue
-            if number not in steps and nest.is_indirect(number) and _can_run(nest, number):
+            if number not in steps and is_indirect(nest, number) and _can_run(nest, number):
                 found.append(number)
             else:
                 stack.append(number)
@@ -168,7 +169,7 @@ def _why_none(accesses: Accesses, candidates: Sequence[int]) -> str:
             place = nest.loops[number].place
             return f"the loop at {place} may run over other iterations each time that it is entered"
     for number, info in nest.loops.items():
-        if not nest.is_indirect(number) or _can_run(nest, number):
+        if not is_indirect(nest, number) or _can_run(nest, number):
             continue
         found = refusal(nest, number)
         if found is not None:

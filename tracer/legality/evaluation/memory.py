@@ -88,9 +88,10 @@ class Rows:
         arenas: objects that rows were copied to → where each row begins, and the end (int64).
         loads: names of the loads of their numbers.
         tables: object of the program → bytes [low, high) of it, `step` bytes apart, that hold 8-byte pointers to rows.
-        numbers: such an object → its copy, with numbers in these places. records: arenas whose rows are records: they
-            are reached where they are, and may be permuted in place.
+        numbers: such an object → its copy, with numbers in these places. records: arenas whose rows are records, and
+            objects of `own`: they are reached where they are, and may be permuted in place.
         columns: arena → (load of a number, object of the program, offsets of the pointers there) of its table.
+        own: arena that no rows were copied to → where it begins in the program's own array, which it stands for.
     """
 
     arenas: Mapping[Object, npt.NDArray[np.int64]] = field(default_factory=dict)
@@ -99,6 +100,7 @@ class Rows:
     numbers: Mapping[Object, Object] = field(default_factory=dict)
     records: frozenset[Object] = frozenset()
     columns: Mapping[str, tuple[tuple[str, Object, npt.NDArray[np.int64]], ...]] = field(default_factory=dict)
+    own: Mapping[str, int] = field(default_factory=dict)
 
     def __contains__(self, item: object) -> bool:
         return item in self.arenas or item in self.numbers.values()

@@ -20,14 +20,16 @@ typedef struct {
 
 typedef struct {
     LiveObjects *objects;
-    int32_t *row_of; /* each object's row, −1 for none */
+    int32_t *row_of; /* each object's row; −1 for none, −2 for an array that a table's numbers lead into as it is */
     int64_t rows;
     int32_t columns;
     int32_t **row;   /* of each column of the table that was looked at last: the row of each pointer, −1 for none */
 } RowTables;
 
 enum { ROWS_NO_MEMORY = -1, ROWS_OUTSIDE = -2, ROWS_NONE = -3, ROWS_TWICE = -4, ROWS_PAIR = -5, ROWS_PAIR_UNKNOWN = -6,
-       ROWS_MIDDLE = -7, ROWS_OF_ROWS = -8, AHEAD = 32 /* pointers ahead of the one that is looked up */ };
+       ROWS_MIDDLE = -7, ROWS_OF_ROWS = -8, ROWS_SEVERAL = -9, AHEAD = 32 /* pointers ahead of the one that is looked up */ };
+
+enum { AS_IT_IS = -2 };
 
 static int64_t offset_of(const Column *column, int64_t i) {
     return column->offsets ? column->offsets[i] : column->first + i * column->stride;
@@ -141,6 +143,7 @@ static int64_t number_rows(RowTables *rows, const Column *columns, int32_t count
             }
             if (place < 0) continue;
             int32_t *row = &rows->row_of[place];
+            if (*row == AS_IT_IS) return ROWS_TWICE;
             if (*row < 0) {
                 size_t next = (size_t)(rows->rows - arena->first);
                 if (next == room) {
@@ -225,6 +228,36 @@ int64_t tc_rows_number(const RowTables *rows, const Column *columns, int32_t cou
             memcpy(columns[c].copy + offset_of(&columns[c], i), &number, sizeof number);
         }
     return 0;
+}
+
+/* Writes how many units behind the first of them each pointer of a table leads, where all lead into one array that stays
+   where it is. The array is put to `found`. Returns where in it the numbers begin, or why not. */
+int64_t tc_rows_in_place(RowTables *rows, const Column *columns, int32_t count, int64_t unit, Entry *found) {
+    const LiveObjects *objects = rows->objects;
+    size_t place = NOWHERE;
+    uint64_t start = 0;
+    for (int32_t c = 0; c < count; c++)
+        for (int64_t i = 0; i < columns[c].count; i++) {
+            int64_t offset = offset_of(&columns[c], i);
+            if (offset < 0 || offset > columns[c].bytes - 8) return ROWS_OUTSIDE;
+            uint64_t pointer = pointer_of(&columns[c], i);
+            if (place == NOWHERE) {
+                place = reached(objects, pointer);
+                if (place == NOWHERE) return ROWS_SEVERAL;
+                *found = objects->entries[place];
+                start = found->base + (pointer - found->base) % (uint64_t)unit;
+            }
+            int next = place + 1 < objects->count && objects->entries[place + 1].base == pointer;
+            if (pointer - found->base > found->size || next) return ROWS_SEVERAL;
+            int64_t behind = (int64_t)(pointer - start);
+            if (behind % unit) return ROWS_MIDDLE;
+            int64_t number = behind / unit;
+            memcpy(columns[c].copy + offset, &number, sizeof number);
+        }
+    if (place == NOWHERE) return ROWS_NONE;
+    if (rows->row_of[place] >= 0) return ROWS_TWICE;
+    rows->row_of[place] = AS_IT_IS;
+    return (int64_t)(start - found->base);
 }
 
 /* Whether an object that a table lies in is a row itself. */
