@@ -17,8 +17,10 @@ def is_indirect(nest: Nest, loop: int) -> bool:
 
 
 def _is_picked(nest: Nest, address: Expr) -> bool:
-    loads = (node for node in address.walk() if node.kind == "load" and node is not address)
-    return any(node.data[1] != "ptr" or _leads_to_record(nest, node, address) for node in loads)
+    loads = (node for node in address.walk() if node.kind == "load")
+    return any(
+        _leads_to_record(nest, node, address) if node.data[1] == "ptr" else node is not address for node in loads
+    )
 
 
 def _leads_to_record(nest: Nest, pointer: Expr, address: Expr) -> bool:

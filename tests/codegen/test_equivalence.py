@@ -40,6 +40,7 @@ PROGRAMS = [
     "stars",
     "cut",
     "sought",
+    "linked",
 ]
 REFUSED = re.compile(
     r"tracecut: scope (\d+): (?:an index array of \d+ entries has other values|"

@@ -22,7 +22,7 @@ from tracecut.support.process.program_identity import become
 from tracecut.tracer.legality.evaluation.evaluate import Evaluation
 from tracecut.tracer.legality.evaluation.memory import Memory, Object
 from tracecut.tracer.legality.live_memory import LiveObjects
-from tracecut.tracer.legality.row_arenas import Load, row_places
+from tracecut.tracer.legality.row_arenas import Load, row_places, written_arrays
 from tracecut.tracer.legality.row_columns import FlatScope
 from tracecut.tracer.runtime.hook_slots import named_numbers
 
@@ -140,7 +140,8 @@ class Tracer:
         Capture(loop, entry, {**around, loop: raw}, kept, own_stack()).save(self.folder / name, self.kept)
         self.captured[loop] = (jobs, name)
         (self.folder / f"after-{loop}.npz").unlink(missing_ok=True)  # it belonged to an earlier capture
-        self.pending[loop] = entry, written_objects(nest, memory, numbers), nests
+        written = [*written_objects(nest, memory, numbers), *self._arrays(loop, memory, numbers)]
+        self.pending[loop] = entry, written, nests
         self.awaited[loop] = 1
 
     def _rows(
@@ -153,6 +154,11 @@ class Tracer:
         found, names = row_places(FlatScope(nest, self.tables, memory, numbers, single), seen)
         seen |= names
         return found
+
+    def _arrays(self, loop: int, memory: Memory, numbers: dict[str, int | float]) -> list[Object]:
+        """Arrays of the program that a loop writes through pointers to their records."""
+        nest = self.flattened.get(loop)
+        return [] if nest is None else written_arrays(FlatScope(nest, self.tables, memory, numbers, single=False))
 
     def _reached_at_entry(self, around: Mapping[int, tuple[int, ...]], memory: Memory) -> set[Object]:
         """Objects that all pointers at the entries of scopes lead to: without its exits, a scope may need any."""

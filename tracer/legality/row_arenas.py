@@ -105,6 +105,17 @@ def row_places(scope: FlatScope, seen: Container[Load] = ()) -> tuple[npt.NDArra
     return found, names
 
 
+def written_arrays(scope: FlatScope) -> list[Object]:
+    """The arrays of the program that a flattened nest writes where they lie (`start_of_array`)."""
+    changed, found = written_arenas(scope.nest, scope.tables), dict[Object, None]()
+    for table in scope.loads:
+        with contextlib.suppress(UnsupportedError):
+            start = start_of_array(table, scope.columns(table), scope.known) if table.arena in changed else None
+            item = None if start is None else scope.memory.find(start)
+            found |= {} if item is None else {item: None}
+    return list(found)
+
+
 def common_rows(scope: FlatScope) -> frozenset[frozenset[str]]:
     """The loads of tables whose pointers lead to rows of each other, together; of no table that has its own alone.
 
@@ -189,7 +200,7 @@ def flatten_memory(
         seen[table.arena] = tuple((column.name, column.item, column.offsets) for column in columns)
         for column in columns:
             spans.setdefault(column.item, []).append(_span(column.reach))
-    if (taken | alone)[np.searchsorted(known.bases, [item.base for item in spans])].any():
+    if taken[np.searchsorted(known.bases, [item.base for item in spans])].any():
         raise UnsupportedError("rows behind pointers hold pointers to rows")
     numbers_of = {item: copy for item, (copy, _) in copies.items()}
     names = {table.arena for table in tables if table.records}

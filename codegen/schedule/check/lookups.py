@@ -19,11 +19,14 @@ def check_lookups(schedule: Schedule, objects: Sequence[Object], accesses: Acces
     """Raise ScheduleError where code beside the regions would miss a record that has moved. O(accesses × moves)."""
     nest = accesses.nest
     inside = {loop for region in schedule.regions for loop in nest.inside(region.region)}
+    tables = {copy: table for table, copy in accesses.memory.rows.numbers.items()}
     walked: dict[int, Access] = {}
     looked: set[int] = set()
     for access in accesses.all():
         if not access.runs or access.object is None or access.site.loop in inside:
             continue
+        if access.object in tables and any(objects[move.object] == tables[access.object] for move in schedule.moves):
+            raise ScheduleError(f"pointers of a table that moves are read at {access.site.place}")
         for number, move in enumerate(schedule.moves):
             low = move.origin + move.stride * move.first
             if objects[move.object] is not access.object or not access.overlaps(low, low + move.stride * move.count):

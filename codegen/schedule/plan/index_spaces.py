@@ -32,6 +32,7 @@ from .lookups import Lookups, may_look_up, odd_ones, stays_inside
 from .offset_union_find import Shifts
 from .order_free_loops import Companion, examine
 from .row_bounds import BOUNDS, find_bounds, record_of, rows_of, tear_unlike
+from .row_copies import read_by_pointers
 from .scope_facts import Facts, find_facts
 from .scope_plan import RegionUse, ScopePlan, Space
 from .whole_pieces import is_followed, pieces_of
@@ -85,6 +86,8 @@ class _Planner:
             for place, array in enumerate(self.arrays)
             if array.object in self.accesses.memory.rows and array.object not in self.facts.records
         }
+        pinned = read_by_pointers(facts)
+        self.kept |= {place: pinned[array.object] for place, array in enumerate(self.arrays) if array.object in pinned}
 
     def plan(self) -> ScopePlan:
         while True:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.legality.access_patterns import DIRECT, INDIRECT, SEGMENT, Array, Pattern
+from tracecut.tracer.legality.evaluation.memory import Object
 
 from .scope_facts import Facts
 from .scope_plan import Field, RegionUse
@@ -22,6 +23,20 @@ def is_tied(facts: Facts, region: int, array: Array, patterns: Sequence[Pattern]
     picked = [pattern for pattern in patterns if pattern.kind == INDIRECT and facts.field_of(pattern) is not None]
     forwards = all(pattern.step > 0 for pattern in patterns)
     return forwards and bool(own) and bool(picked) and len(own) + len(picked) == len(patterns)
+
+
+def read_by_pointers(facts: Facts) -> dict[Object, str]:
+    """Tables of which a loop that runs as it is reads the pointers themselves, and why these stay.
+
+    Such a loop counts for one that reads the numbers, from a copy of the table; it finds the table as it lies.
+    """
+    tables = {copy: table for table, copy in facts.accesses.memory.rows.numbers.items()}
+    found: dict[Object, str] = {}
+    for access in facts.accesses.all():
+        if access.runs and access.object in tables and access.site.loop not in facts.inside:
+            why = f"a loop that runs as it is reads its pointers at {access.site.place.told}"
+            found.setdefault(tables[access.object], why)
+    return found
 
 
 def as_they_are(facts: Facts, region: int, use: RegionUse, renumbered: Collection[Field]) -> str:

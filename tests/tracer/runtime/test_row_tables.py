@@ -112,6 +112,31 @@ def test_rows_are_numbered_as_they_are_named(made: tuple[World, list[list[int]]]
     assert inside == [(0, 0) if base in order else (base, size) for base, size in world.places]
 
 
+@settings(deadline=None, max_examples=200)
+@given(made=worlds(), unit=st.sampled_from([1, 4, 8, 12]))
+def test_pointers_into_one_array_are_numbered_where_it_lies(made: tuple[World, list[list[int]]], unit: int) -> None:
+    world, named = made
+    pointers = [world.pointers[place] for places in named for place in places]
+    rows = {row_of(pointer, world.places) for pointer in pointers}
+    tables = RowTables(support().library, world.places)
+    offsets = [np.array(places, np.int64) * 8 for places in named]
+    columns = [world.listed(found) for found in offsets]
+    base = next(iter(rows)) if len(rows) == 1 else None
+    if base is None or any((pointer - pointers[0]) % unit for pointer in pointers):
+        with pytest.raises(UnsupportedError, match=r"one array|middle of an element|memory that is not known"):
+            tables.in_place(columns, unit)
+        return
+    found, size, start = tables.in_place(columns, unit)
+    assert (found, size) in world.places and found == base and start == (pointers[0] - base) % unit
+    for places in named:
+        for place in places:
+            assert base + start + unit * int(world.copy[place]) == world.pointers[place]
+    assert tables.find([base]) == [(base, size)]  # it is an array as any other one
+    with pytest.raises(UnsupportedError, match="through two tables"):
+        tables.arena(columns, 1, 16, 16, None)
+    assert tables.in_place(columns, unit) == (found, size, start)
+
+
 def test_null_is_told_from_other_pointers_to_nothing() -> None:
     for checked, nothing in ((False, 0), (True, -1)):
         world = World(ROOM, [(64, 64)], [START + 64, 0, 8])
@@ -160,6 +185,14 @@ def test_no_two_tables_have_a_row_and_none_is_one() -> None:
     assert (first.places.numbers(), second.places.numbers()) == ([ONE], [OTHER])
     with pytest.raises(UnsupportedError, match="through two tables"):
         tables.arena([world.column(8, 8, 1)], 4, 16, 16, None)
+
+
+def test_what_was_copied_is_no_array_that_stays() -> None:
+    world = World(ROOM, OBJECTS, [ONE, ONE + 8])
+    tables = RowTables(support().library, world.places)
+    tables.arena([world.column(0, 8, 2)], 4, 16, 16, None)
+    with pytest.raises(UnsupportedError, match="through two tables"):
+        tables.in_place([world.column(0, 8, 2)], 4)
 
 
 def test_many_objects_in_distant_stretches_are_found() -> None:

@@ -1,0 +1,77 @@
+"""Pointers to records of an array that is reached by number, too: which arrays stand for their arena, and move."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from tracecut.codegen.schedule.plan import index_spaces
+from tracecut.support.errors import ScheduleError
+
+from .checking import check
+from .harness import Inspected, Program
+
+NODES, EDGES, CELLS = 200 * 32, 600 * 24, 200 * 40  # bytes
+Catalogue = Callable[[str], dict[str, Inspected | str]]
+
+
+def loop(inspected: Catalogue, mark: str) -> Inspected:
+    item = inspected("linked")[mark]
+    assert not isinstance(item, str), item
+    return item
+
+
+@pytest.mark.parametrize(
+    ("mark", "bytes_"),
+    [
+        ("springs", NODES),
+        ("triangles", NODES),  # two tables
+        ("members", NODES),
+        ("from_the_second", NODES),
+        ("with_loops", NODES),
+        ("upwards", NODES),
+        ("apart", NODES),
+        ("beside", NODES),
+        ("written_beside", NODES),
+        ("cells", CELLS),
+        ("cells_summed", CELLS),
+    ],
+)
+def test_the_array_moves_where_it_lies(inspected: Catalogue, mark: str, bytes_: int) -> None:
+    """In a layout that holds over all sweeps, loops over the array by number among them."""
+    item = loop(inspected, mark)
+    rows = item.inspection.accesses.memory.rows
+    assert rows.own and not rows.arenas and {record.size for record in rows.records} == {bytes_}
+    assert item.modes[str(bytes_)] == "moved" and item.scope != item.region
+    check(item, item.schedule(item.random(1)))
+
+
+@pytest.mark.parametrize("mark", ["some_null", "two_arrays"])
+def test_what_leads_elsewhere_too_is_copied(inspected: Catalogue, mark: str) -> None:
+    """For one sweep alone: what was copied is reached by number in none."""
+    item = loop(inspected, mark)
+    rows = item.inspection.accesses.memory.rows
+    assert not rows.own and rows.arenas and item.scope == item.region
+
+
+def test_a_pointer_that_changes_ends_the_layout(inspected: Catalogue) -> None:
+    item = loop(inspected, "rewired")
+    assert item.inspection.accesses.memory.rows.own and item.scope == item.region
+
+
+def test_a_table_whose_pointers_are_read_where_they_are_stays(inspected: Catalogue) -> None:
+    item = loop(inspected, "table_moves")
+    why = [found for found in item.kept.values() if found.startswith("a loop that runs as it is reads its pointers at")]
+    assert len(why) == 1 and not any(
+        mode == "moved" for name, mode in item.modes.items() if name.startswith(str(EDGES))
+    )
+
+
+def test_the_checker_wants_it_to_stay(
+    program: Callable[[str], Program], inspected: Catalogue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert loop(inspected, "table_moves")
+    monkeypatch.setattr(index_spaces, "read_by_pointers", lambda facts: {})
+    item = program("linked").inspect("table_moves")
+    with pytest.raises(ScheduleError, match="pointers of a table that moves are read at"):
+        check(item, item.schedule(item.random(1)))
