@@ -161,17 +161,19 @@ def flatten_memory(
     changed = written_arenas(nest, tables)
     seen: dict[str, tuple[tuple[str, Object, Vector], ...]] = {}
     starting: dict[str, int] = {}  # arenas that are arrays of the program
-    taken, alone, shift = np.zeros(len(known), np.bool_), np.zeros(len(known), np.bool_), np.zeros(len(known), np.int64)
+    lying: dict[int, tuple[int, int]] = {}  # such an array → where numbers begin in it, and what they count
+    taken, shift = np.zeros(len(known), np.bool_), np.zeros(len(known), np.int64)
     for table in scope.loads:
         columns, rows = scope.columns(table), scope.rows(table)
         _check_pairs(table, columns)
         start = start_of_array(table, columns, known)
-        if taken[rows].any() or (start is None and alone[rows].any()):
+        otherwise = (at for at, found in lying.items() if found != (start, table.unit) and (rows == at).any())
+        if taken[rows].any() or next(otherwise, None) is not None:
             raise SharedRowsError("rows behind pointers are reached through two tables")
         sizes, bases = known.sizes[rows], known.bases[rows]
         if start is not None:
-            starting[table.arena] = start
-            alone[rows], shift[rows] = True, -start
+            starting[table.arena], lying[int(rows[0])] = start, (start, table.unit)
+            shift[rows] = -start
         else:
             step = math.lcm(16, table.unit)
             starts = ROOM // 16 * step + np.concatenate([[0], np.cumsum(-(-sizes // step) * step)]).astype(np.int64)
@@ -204,7 +206,7 @@ def flatten_memory(
         raise UnsupportedError("rows behind pointers hold pointers to rows")
     numbers_of = {item: copy for item, (copy, _) in copies.items()}
     names = {table.arena for table in tables if table.records}
-    records = {item for item in arenas if item.name in names} | {memory.objects[at] for at in np.flatnonzero(alone)}
+    records = {item for item in arenas if item.name in names} | {memory.objects[at] for at in lying}
     stand_ins = Rows(
         arenas,
         frozenset(name for table in scope.loads for name in table.loads),

@@ -75,8 +75,8 @@ def choose_loops(settings: Settings, analysis: Analysis, profile: Profile) -> li
             why = _without_capture(settings, analysis, loop, shares, children, profile.refused)
             within = tuple(child for child in _all_inside(loop, children) if child in profile.captures)
             found.append(Hot(loop, shares[loop], False, why, within))
-        elif not inside and (place := _follows_pointers(analysis.nest(loop))) is not None:
-            reason = "it follows pointers that are stored in memory; only integers in index arrays can be renumbered"
+        elif not inside and (place := _walks_rows(analysis.nest(loop))) is not None:
+            reason = "it walks along rows that pointers lead to, and no index picks them: there is no reuse to gain"
             found.append(Hot(loop, shares[loop], False, ("rejected", reason, (place,))))
         elif not inside and (place := _searches(analysis.nest(loop))) is not None:
             found.append(Hot(loop, shares[loop], False, ("rejected", SEARCHES, (place,))))
@@ -211,8 +211,8 @@ def _hot_loops(records: Sequence[LoopRecord]) -> str:
     return f"Hot loops: {', '.join(str(record.place) for record in records)}."
 
 
-def _follows_pointers(nest: Nest) -> Place | None:
-    """Where each iteration of the loop accesses memory through a pointer that it loads."""
+def _walks_rows(nest: Nest) -> Place | None:
+    """Where each iteration of the loop reaches memory through a pointer that it loads."""
     for site in nest.sites:
         for node in site.address.walk():
             if node.kind == "load" and node.data[1] == "ptr":
