@@ -35,6 +35,7 @@ def loop(inspected: Catalogue, mark: str) -> Inspected:
         ("written_beside", NODES),
         ("cells", CELLS),
         ("cells_summed", CELLS),
+        ("cells_counted", 200 * 64),
     ],
 )
 def test_the_array_moves_where_it_lies(inspected: Catalogue, mark: str, bytes_: int) -> None:

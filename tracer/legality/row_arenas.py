@@ -31,6 +31,7 @@ from .row_columns import Column, FlatScope, Vector, different, rows_at, written_
 Bytes = npt.NDArray[np.uint8]
 PAGE = 1 << 12
 SPREAD = 8  # times the bytes of rows that the memory around them may have
+MEMBERS = 32  # pointers in one record of a table, each of which is told from what stands beside it
 ROOM = 16  # bytes in front of the first row, which no number but that of the null pointer leads to
 Load = tuple[str, str]  # function, and name in it
 Fill = Callable[[Bytes, Vector, Vector, Vector], None]
@@ -201,7 +202,7 @@ def flatten_memory(
             put_numbers(copies[column.item][1], column.offsets, numbers)
         seen[table.arena] = tuple((column.name, column.item, column.offsets) for column in columns)
         for column in columns:
-            spans.setdefault(column.item, []).append(_span(column.reach))
+            spans.setdefault(column.item, []).extend(_spans(column.reach, column.record))
     if taken[np.searchsorted(known.bases, [item.base for item in spans])].any():
         raise UnsupportedError("rows behind pointers hold pointers to rows")
     numbers_of = {item: copy for item, (copy, _) in copies.items()}
@@ -266,6 +267,17 @@ def in_units(distances: Vector, unit: int) -> tuple[Vector, npt.NDArray[np.bool_
         numbers, rest = np.divmod(distances, unit)
         return numbers, rest == 0
     return distances >> (unit.bit_length() - 1), distances & (unit - 1) == 0
+
+
+def _spans(offsets: Vector, record: int) -> list[tuple[int, int, int]]:
+    """As `_span`, one for each member of a record; a single one where these are many."""
+    if not 8 < record <= PAGE:
+        return [_span(offsets)]
+    inside = offsets % record
+    members = np.flatnonzero(np.bincount(inside, minlength=1))
+    if not 1 < members.size <= MEMBERS:
+        return [_span(offsets)]
+    return [_span(offsets[inside == member]) for member in members]
 
 
 def _span(offsets: Vector) -> tuple[int, int, int]:

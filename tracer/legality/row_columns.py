@@ -41,6 +41,7 @@ class Column:
     """The pointers that one load reads, and where.
 
     `rows`: places in the list of objects, −1 for none. `reach`: offsets that it would read if all iterations did.
+    `record`: bytes from one record of the table to the next, as far as the load's address tells.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Column:
     pointers: Vector
     rows: Vector
     reach: Vector
+    record: int = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,17 +235,18 @@ def _column(
         reach = reach[(reach >= item.base) & (reach <= item.end - 8)]
     reach = reach - item.base
     offsets = addresses - item.base
+    record = max(map(abs, linear_form(node.args[0], evaluation.lives).terms.values()), default=8)
     for other in others:
         if other.item is item and np.array_equal(other.offsets, offsets):
-            return replace(other, name=name, reach=reach)
+            return replace(other, name=name, reach=reach, record=record)
     if not int(np.bitwise_or.reduce(offsets)) % 8:
         pointers, rows = slots.setdefault(item, Slots.of(item)).at(memory, known, item, offsets >> 3)
-        return Column(name, item, offsets, pointers, rows, reach)
+        return Column(name, item, offsets, pointers, rows, reach, record)
     pointers = _read(memory, addresses)
     for other in others:  # the ends of the same rows, most often
         if other.pointers.size == pointers.size and _all_lie_in(known, pointers, other.rows):
-            return Column(name, item, offsets, pointers, other.rows, reach)
-    return Column(name, item, offsets, pointers, _rows_of(known, pointers), reach)
+            return Column(name, item, offsets, pointers, other.rows, reach, record)
+    return Column(name, item, offsets, pointers, _rows_of(known, pointers), reach, record)
 
 
 def places_of(evaluation: Evaluation, address: Expr) -> Vector:

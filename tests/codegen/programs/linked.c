@@ -297,6 +297,35 @@ SHAPE cells_summed(void) /* by number, and by the pointers in the records */
     show("cells_summed", y, DATA);
 }
 
+SHAPE cells_counted(void) /* a record holds up to five pointers, and how many */
+{
+    typedef struct Vertex {
+        long x, next;
+        struct Vertex *near[5];
+        int many;
+    } Vertex;
+    Vertex *c = calloc(DATA, sizeof *c);
+    for (int v = 0; v < DATA; v++) {
+        c[v].x = draw() % 100, c[v].many = (int)(draw() % 6);
+        for (int d = 0; d < c[v].many; d++)
+            c[v].near[d] = c + draw() % DATA;
+    }
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int v = 0; v < DATA; v++) { // @cells_counted
+            long s = 0;
+            for (int d = 0; d < c[v].many; d++)
+                s += c[v].near[d]->x;
+            c[v].next = s;
+        }
+        for (int v = 0; v < DATA; v++)
+            c[v].x += c[v].next & 3;
+    }
+    long *y = longs(DATA, 9);
+    for (int v = 0; v < DATA; v++)
+        y[v] += c[v].x;
+    show("cells_counted", y, DATA);
+}
+
 SHAPE table_moves(void) /* what stands beside the pointers is written, and a search reads the pointers where they are */
 {
     Node *nodes = nodes_();
@@ -332,6 +361,7 @@ int main(void)
     rewired();
     sought_beside();
     cells_summed();
+    cells_counted();
     table_moves();
     return 0;
 }
