@@ -138,6 +138,8 @@ class CapturedRegion:
         for group in self.outlined.groups:
             for copy in self._reached(group) if group.id in self.numbered else ():
                 assert copy is not None
+                if copy not in self.tables:
+                    continue  # it stands in a row
                 behind = int(self.buffers[copy.base].ctypes.data) - int(
                     self.buffers[self.tables[copy].base].ctypes.data
                 )

@@ -101,7 +101,8 @@ def row_places(scope: FlatScope, seen: Container[Load] = ()) -> tuple[npt.NDArra
             found[scope.rows(table)] = True
             for column in scope.columns(table):
                 if column.reach.size != column.offsets.size:
-                    found[rows_at(scope.memory, scope.known, column.item.base + column.reach)] = True
+                    first = 0 if column.item is None else column.item.base
+                    found[rows_at(scope.memory, scope.known, first + column.reach)] = True
             names |= own
     return found, names
 
@@ -164,6 +165,7 @@ def flatten_memory(
     starting: dict[str, int] = {}  # arenas that are arrays of the program
     lying: dict[int, tuple[int, int]] = {}  # such an array → where numbers begin in it, and what they count
     taken, shift = np.zeros(len(known), np.bool_), np.zeros(len(known), np.int64)
+    in_arena = np.full(len(known), -1, np.int32)  # of the rows: which arena
     for table in scope.loads:
         columns, rows = scope.columns(table), scope.rows(table)
         _check_pairs(table, columns)
@@ -186,25 +188,36 @@ def flatten_memory(
                 fill(data, bases, parts, starts[:-1])
             if table.arena in changed:
                 written.append(CopiedRows(table.arena, address, bases, parts, starts[:-1]))
+            in_arena[rows] = len(arenas)
             arenas[Object(address, int(starts[-1]), HEAP, table.arena)] = starts
             own[address] = data
             taken[rows], shift[rows] = True, starts[:-1] - bases
+    for table in scope.loads:
+        columns = [in_rows(column, known, list(arenas), in_arena, shift) for column in scope.columns(table)]
         for column in columns:
-            if column.item not in copies:
-                at, data = put(f"table at {column.item.base}", column.item.size)
-                copies[column.item], own[at] = (Object(at, column.item.size, HEAP), data), data
-            behind[BEHIND + column.name] = copies[column.item][0].base - column.item.base
+            item = column.item
+            assert item is not None
+            if item in arenas:
+                if item.name in changed:
+                    raise UnsupportedError("rows behind pointers are written, and hold pointers to rows")
+                continue
+            if taken[np.searchsorted(known.bases, item.base)]:
+                raise UnsupportedError("rows behind pointers hold pointers to rows")
+            if item not in copies:
+                at, data = put(f"table at {item.base}", item.size)
+                copies[item], own[at] = (Object(at, item.size, HEAP), data), data
+            behind[BEHIND + column.name] = copies[item][0].base - item.base
         for column in different(columns):
             numbers, whole = in_units(column.pointers + shift[column.rows], table.unit)
             if not np.all(whole | (column.rows < 0)):
                 raise UnsupportedError("rows behind pointers begin in the middle of an element")
             put_nowhere(numbers, column, table)
-            put_numbers(copies[column.item][1], column.offsets, numbers)
+            put_numbers(
+                own[column.item.base] if column.item in arenas else copies[column.item][1], column.offsets, numbers
+            )
         seen[table.arena] = tuple((column.name, column.item, column.offsets) for column in columns)
         for column in columns:
             spans.setdefault(column.item, []).extend(_spans(column.reach, column.record))
-    if taken[np.searchsorted(known.bases, [item.base for item in spans])].any():
-        raise UnsupportedError("rows behind pointers hold pointers to rows")
     numbers_of = {item: copy for item, (copy, _) in copies.items()}
     names = {table.arena for table in tables if table.records}
     records = {item for item in arenas if item.name in names} | {memory.objects[at] for at in lying}
@@ -222,6 +235,25 @@ def flatten_memory(
         rest = Packed.of(rest).without(known.bases[taken])
     made = _memory(known, taken, [*arenas, *numbers_of.values()], Contents(own, rest), stand_ins)
     return Flattened(made, {**{item.name: item.base for item in arenas}, **starting, **behind}, tuple(written))
+
+
+def in_rows(
+    column: Column, known: Table, arenas: Sequence[Object], in_arena: npt.NDArray[np.int32], shift: Vector
+) -> Column:
+    """The column, with its arena for a table where the pointers stand in copied rows.
+
+    `in_arena`: which of the arenas each object was copied to, −1 for none. `shift`: what makes an address in it a place
+    in the arena. Raises UnsupportedError where pointers stand in something else, too.
+    """
+    if column.item is not None:
+        return column
+    homes = np.searchsorted(known.bases, column.offsets, side="right") - 1
+    inside = (homes >= 0) & (column.offsets + 8 <= known.bases[homes] + known.sizes[homes])
+    found = in_arena[homes]
+    if not inside.all() or found[0] < 0 or np.any(found != found[0]):
+        raise UnsupportedError("pointers to rows are loaded from several objects")
+    offsets = column.offsets + shift[homes]
+    return replace(column, item=arenas[int(found[0])], offsets=offsets, reach=offsets)
 
 
 def start_of_array(table: RowTable, columns: Sequence[Column], known: Table) -> int | None:

@@ -37,11 +37,12 @@ class Column:
     """The pointers that one load reads, and where.
 
     `rows`: places in the list of objects, −1 for none. `reach`: offsets that it would read if all iterations did.
-    `record`: bytes from one record of the table to the next, as far as the load's address tells.
+    `record`: bytes from one record of the table to the next, as far as the load's address tells. `item`: the table;
+    None where pointers stand in rows of another one (`vector<vector<T *>>`), and offsets are addresses.
     """
 
     name: str
-    item: Object
+    item: Object | None
     offsets: Vector
     pointers: Vector
     rows: Vector
@@ -226,7 +227,8 @@ def _column(
         return None
     item = memory.find(int(addresses[0]))
     if item is None or addresses.min() < item.base or addresses.max() + 8 > item.end:
-        raise UnsupportedError("pointers to rows are loaded from several objects")
+        pointers = _read(memory, addresses)
+        return Column(name, None, addresses, pointers, _rows_of(known, pointers), reach)
     if reach.min() < item.base or reach.max() > item.end - 8:
         reach = reach[(reach >= item.base) & (reach <= item.end - 8)]
     reach = reach - item.base

@@ -53,6 +53,11 @@ def row_image(scope: FlatScope, fill: Fill) -> RowImage | None:
         put_nowhere(numbers, column, table)
         if odd[column.rows >= 0].any():
             return None
+        if column.item is None:  # in rows
+            if column.offsets.min() < low or column.offsets.max() + 8 > low + size:
+                return None
+            put_numbers(data, column.offsets - low, numbers)
+            continue
         if column.item not in made:
             whole = scope.memory.bytes_of(column.item)
             assert whole is not None

@@ -99,6 +99,11 @@ def _check_rows(accesses: Accesses, access: Access, root: str) -> None:
     rows, item = accesses.memory.rows, access.object
     assert item is not None
     copied = item in rows.numbers.values()
+    if item in rows.arenas and is_number(access.site.key):  # in the place of a pointer in a row
+        copied = any(
+            access.site.key == name for table in rows.columns.values() for name, holds, _ in table if holds == item
+        )
+        root = root if root == item.name else ""
     if is_number(access.site.key) != copied or not (root if copied else root == item.name):
         raise ScheduleError(f"rows behind pointers are reached at {access.site.place} by another pointer")
     if access.site.writes and item not in rows.records:

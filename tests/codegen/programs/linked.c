@@ -326,6 +326,116 @@ SHAPE cells_counted(void) /* a record holds up to five pointers, and how many */
     show("cells_counted", y, DATA);
 }
 
+typedef struct Vertex {
+    long x, next;
+    struct Vertex **near, **end;
+} Vertex;
+
+static Vertex *vertices_(void)
+{
+    Vertex *c = calloc(DATA, sizeof *c);
+    for (int v = 0; v < DATA; v++) {
+        long many = draw() % 6;
+        c[v].x = draw() % 100;
+        c[v].near = malloc((size_t)(many + v % 3 + 1) * sizeof *c[v].near);
+        c[v].end = c[v].near + many;
+        for (long d = 0; d < many; d++)
+            c[v].near[d] = c + draw() % DATA;
+    }
+    return c;
+}
+
+static void show_vertices(const char *name, const Vertex *c)
+{
+    long *y = longs(DATA, 9);
+    for (int v = 0; v < DATA; v++)
+        y[v] += c[v].x + 3 * c[v].next;
+    show(name, y, DATA);
+}
+
+SHAPE vertices(void) /* a record holds a row of pointers */
+{
+    Vertex *c = vertices_();
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int v = 0; v < DATA; v++) { // @vertices
+            long s = 0;
+            for (Vertex **p = c[v].near; p != c[v].end; p++)
+                s += (*p)->x;
+            c[v].next = s + (c[v].end - c[v].near);
+        }
+        for (int v = 0; v < DATA; v++)
+            c[v].x += c[v].next & 3;
+    }
+    show_vertices("vertices", c);
+}
+
+SHAPE vertices_push(void)
+{
+    Vertex *c = vertices_();
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int v = 0; v < DATA; v++) { // @vertices_push
+            for (Vertex **p = c[v].near; p != c[v].end; p++)
+                (*p)->next += c[v].x & 15;
+        }
+        for (int v = 0; v < DATA; v++)
+            c[v].x += c[v].next & 3, c[v].next = 0;
+    }
+    show_vertices("vertices_push", c);
+}
+
+SHAPE vertices_apart(void) /* rows in a table of their own, and how far vertices are from each other */
+{
+    Vertex *c = vertices_(), **(*row)[2] = malloc(DATA * sizeof *row);
+    for (int v = 0; v < DATA; v++)
+        row[v][0] = c[v].near, row[v][1] = c[v].end;
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int v = 0; v < DATA; v++) { // @vertices_apart
+            for (Vertex **p = row[v][0]; p != row[v][1]; p++)
+                if (p != row[v][0])
+                    c[v].next += (*p - *row[v][0]) * (*p)->x & 63;
+        }
+        for (int v = 0; v < DATA; v++)
+            c[v].x += c[v].next & 3;
+    }
+    show_vertices("vertices_apart", c);
+}
+
+SHAPE vertices_changing(void) /* the pointers in the rows change */
+{
+    Vertex *c = vertices_();
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int v = 0; v < DATA; v++) { // @vertices_changing
+            long s = 0;
+            for (Vertex **p = c[v].near; p != c[v].end; p++) {
+                s += (*p)->x;
+                *p = c + (v * 7 + t) % DATA;
+            }
+            c[v].next = s;
+        }
+        for (int v = 0; v < DATA; v++)
+            c[v].x += c[v].next & 3;
+    }
+    show_vertices("vertices_changing", c);
+}
+
+SHAPE vertices_beside(void) /* a search follows them where they are */
+{
+    Vertex *c = vertices_();
+    long total = 0;
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int v = 0; v < DATA; v++) { // @vertices_beside
+            for (Vertex **p = c[v].near; p != c[v].end; p++)
+                (*p)->next += c[v].x & 15;
+        }
+        for (int v = 0; v < DATA && total != 77; v++)
+            total = total * 3 + (c[v].near != c[v].end ? (*c[v].near)->next : 5);
+        for (int v = 0; v < DATA; v++)
+            c[v].x += c[v].next & 3, c[v].next = 0;
+    }
+    c[0].x += total & 1023;
+    show_vertices("vertices_beside", c);
+}
+
 SHAPE table_moves(void) /* what stands beside the pointers is written, and a search reads the pointers where they are */
 {
     Node *nodes = nodes_();
@@ -362,6 +472,11 @@ int main(void)
     sought_beside();
     cells_summed();
     cells_counted();
+    vertices();
+    vertices_push();
+    vertices_apart();
+    vertices_changing();
+    vertices_beside();
     table_moves();
     return 0;
 }
