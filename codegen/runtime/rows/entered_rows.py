@@ -11,6 +11,7 @@ import math
 
 from tracecut.codegen.schedule.guards.differences import named
 from tracecut.codegen.schedule.schedule import ANY_SIZE
+from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.runtime.buffers import Block
 from tracecut.tracer.runtime.fingerprint_key import Secret
 from tracecut.tracer.runtime.row_tables import Column, Entry, RowTables
@@ -59,11 +60,18 @@ class EnteredRows:
     @property
     def pointers(self) -> set[int]:
         """The pointers that lead to tables."""
-        return {column["pointer"] for item in self._listed for column in item["columns"]}
+        return {column["pointer"] for column in self._tables()}
+
+    def _tables(self, *, within: bool = False) -> list[Mapping[str, Any]]:
+        """The columns in tables of the program, or those in rows."""
+        return [column for item in self._listed for column in item["columns"] if bool(column["within"]) == within]
 
     def refreshed(self, leads: Mapping[int, Entry | None], native: Native, *, threads: int) -> bool:
-        """Copy the rows again, if all pointers are as they were. The objects have to be as they were, too."""
-        if self._seen is None or self._looks(leads, native) != self._seen:
+        """Copy the rows again, if all pointers are as they were. The objects have to be as they were, too.
+
+        Not where rows hold pointers: these have to be looked up again.
+        """
+        if self._seen is None or self._tables(within=True) or self._looks(leads, native) != self._seen:
             return False
         for address, rows in self._copied:
             native.gather(address, rows.places, rows.parts, rows.starts, threads=threads)
@@ -72,7 +80,7 @@ class EnteredRows:
     def _looks(self, leads: Mapping[int, Entry | None], native: Native) -> object:
         """Where the tables lie, and fingerprints of their pointers."""
         found = []
-        for column in (column for item in self._listed for column in item["columns"]):
+        for column in self._tables():
             lead, even = leads[column["pointer"]], column["even"]
             if lead is None:
                 return None
@@ -91,16 +99,16 @@ class EnteredRows:
         self.arenas, self.copies, self.behind, self.written, self.ranges, self._copied = {}, {}, {}, [], [], []
         self.starts = {}
         self._seen = None
-        for item in self._listed:
-            for column in item["columns"]:
-                lead, size = leads[column["pointer"]], column["bytes"]
-                if lead is None or size not in (ANY_SIZE, lead.size):
-                    words = named("pointer", self._words[column["pointer"]], column["pointer"])
-                    return f"the object of {words} has {lead.size if lead else 0} bytes, it had {size}"
-                if lead.base not in self.copies:
-                    copy = self._room(f"table {column['pointer']}", int(lead.size))
-                    self.copies[lead.base] = Entry(copy.address, lead.size)
-                self.behind |= dict.fromkeys(column["loads"], self.copies[lead.base].base - lead.base)
+        for column in self._tables():
+            lead, size = leads[column["pointer"]], column["bytes"]
+            if lead is None or size not in (ANY_SIZE, lead.size):
+                words = named("pointer", self._words[column["pointer"]], column["pointer"])
+                return f"the object of {words} has {lead.size if lead else 0} bytes, it had {size}"
+            if lead.base not in self.copies:
+                copy = self._room(f"table {column['pointer']}", int(lead.size))
+                self.copies[lead.base] = Entry(copy.address, lead.size)
+            self.behind |= dict.fromkeys(column["loads"], self.copies[lead.base].base - lead.base)
+        self.behind |= {name: 0 for column in self._tables(within=True) for name in column["loads"]}
         for item in self._listed:
             self._copy_rows(tables, item, leads, native, threads)
         tables.require_no_row(list(self.copies))
@@ -115,7 +123,7 @@ class EnteredRows:
         native: Native,
         threads: int,
     ) -> None:
-        columns = [self._column(column, leads[column["pointer"]]) for column in item["columns"]]
+        columns = [self._column(column, leads.get(column["pointer"])) for column in item["columns"]]
         if item["in_place"]:
             base, _, start = tables.in_place(columns, item["unit"])
             self.starts[item["arena"]] = base + start
@@ -134,10 +142,14 @@ class EnteredRows:
             self.ranges += tables.ranges(rows)
 
     def _column(self, listed: Mapping[str, Any], lead: Entry | None) -> Column:
+        arena = self.arenas.get(listed["within"])
+        lead = arena or lead
         assert lead is not None
+        if arena is not None and arena.size != listed["bytes"] != ANY_SIZE:
+            raise UnsupportedError(f"rows that hold pointers have {arena.size} bytes, they had {listed['bytes']}")
         first, stride = listed["even"] or (0, 0)
         offsets = self._array(listed["offsets"]).address if listed["even"] is None else None
-        copy = self.copies[lead.base]
+        copy = arena or self.copies[lead.base]
         return Column(lead.base, lead.size, copy.base, first, stride, listed["count"], offsets, listed["pair"])
 
     def _room(self, name: str, size: int) -> Block:

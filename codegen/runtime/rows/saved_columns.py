@@ -30,7 +30,8 @@ class SavedColumn:
     Attributes:
         arena: name of the arena. loads: names of the loads that read the numbers in their places.
         pointer: which of the scope's pointers (`make_guard.pointers_of`) leads to the table; −1 for none of them.
-        in_place: whether the arena is an array of the program, which is not copied (`Rows.own`).
+        in_place: whether the arena is an array of the program, which is not copied (`Rows.own`). within: the arena in
+            which the pointers stand, "" where they stand in a table of the program.
         offsets: where they stand in it, bytes; but for those that are compared with others, each place is there once in
             all columns of an arena, where it is named first.
     """
@@ -40,6 +41,7 @@ class SavedColumn:
     pointer: int
     offsets: Vector
     in_place: bool = False
+    within: str = ""
 
     @property
     def even(self) -> tuple[int, int] | None:
@@ -70,7 +72,8 @@ def saved_columns(accesses: Accesses, tables: Sequence[RowTable]) -> tuple[Saved
                 offsets = _first_mentions(offsets, known)
             known[offsets] = True
             pointer, loads = leading.get(item, -1), tuple(of[key])
-            made.append(SavedColumn(arena, loads, pointer, offsets, arena in memory.rows.own))
+            within = item.name if item in memory.rows.arenas else ""
+            made.append(SavedColumn(arena, loads, pointer, offsets, arena in memory.rows.own, within))
     return tuple(made)
 
 
@@ -93,6 +96,7 @@ def columns_out(columns: Sequence[SavedColumn]) -> tuple[dict[str, Vector], list
             "count": int(column.offsets.size),
             "even": column.even,
             "in_place": column.in_place,
+            "within": column.within,
         }
         for column in columns
     ]
@@ -108,7 +112,8 @@ def columns_in(arrays: Mapping[str, Any], described: Sequence[Mapping[str, Any]]
         offsets = arrays[f"columns{place}_offsets"] if even is None else int(even[0]) + int(even[1]) * np.arange(count)
         loads = tuple(str(name) for name in item["loads"])
         places, pointer = offsets.astype(np.int64, copy=False), int(item["pointer"])
-        found.append(SavedColumn(str(item["arena"]), loads, pointer, places, bool(item["in_place"])))
+        within = str(item["within"])
+        found.append(SavedColumn(str(item["arena"]), loads, pointer, places, bool(item["in_place"]), within))
         if found[-1].offsets.size != count:
             raise ValueError("a table has another number of pointers")
     return tuple(found)
@@ -127,15 +132,25 @@ def listed_tables(
     Of each: the name of the arena, the bytes that its numbers count, whether they are compared with null, whether the
     arena is an array of the program, whether its rows go back, `used`: the array in the file that says how much of each
     row is copied, and its columns: the loads, the pointer that leads to the table, the bytes that it had, where the
-    pointers stand (`even`, or the array in the file), and an earlier column that they are compared with. recipes: of
-    the scope's pointers (`schedule_listing.py`).
+    pointers stand (`even`, or the array in the file), an earlier column that they are compared with, and the arena in
+    whose rows they stand, which comes in front. recipes: of the scope's pointers (`schedule_listing.py`).
     """
     changed = written_arenas(nest, tables)
     sizes = {pointer: ref.size for ref in schedule.guard.objects for pointer, _ in ref.pointers if not ref.numbers}
     arenas = list(dict.fromkeys(column.arena for column in columns))
     if not tables:
         return []
-    if not arenas or any(column.pointer not in sizes or _in_arena(recipes[column.pointer]) for column in columns):
+    if not arenas or any(column.pointer not in sizes for column in columns):
+        return None
+    if any(
+        _in_arena(recipes[column.pointer]) and recipes[column.pointer] != ["arena", column.within] for column in columns
+    ):
+        return None
+    compared = {name for table in tables for pair in table.pairs for name in pair}
+    if any(column.within and not compared.isdisjoint(column.loads) for column in columns):
+        return None  # a place is read once more when its number is there
+    arenas = _behind_each_other(arenas, columns)
+    if arenas is None:
         return None
     of = {table.arena: table for table in tables}
     found = []
@@ -163,11 +178,24 @@ def listed_tables(
                         "even": column.even,
                         "offsets": None if column.even else f"columns{place}_offsets",
                         "pair": other.get(number, -1),
+                        "within": column.within,
                     }
                     for number, (place, column) in enumerate(mine)
                 ],
             }
         )
+    return found
+
+
+def _behind_each_other(arenas: Sequence[str], columns: Sequence[SavedColumn]) -> list[str] | None:
+    """Arenas in an order in which each comes behind those that its pointers stand in; None where there is none."""
+    needed = {arena: {column.within for column in columns if column.arena == arena} - {""} for arena in arenas}
+    found: list[str] = []
+    while len(found) < len(arenas):
+        ready = [arena for arena in arenas if arena not in found and needed[arena] <= set(found)]
+        if not ready:
+            return None
+        found += ready
     return found
 
 
