@@ -7,6 +7,7 @@ from pathlib import Path
 
 PRELUDE = (Path(__file__).parent / "programs" / "prelude.h").read_text()
 FIELDS = ["long now;", "long then;", "int mass;", "struct node *up;", "struct node *down;", "struct node *near[3];"]
+LISTS = ["struct node **list;", "struct node **end;"]
 LOOPS = {"NODES": "for (int v = 0; v < DATA; v++)", "EDGES": "for (int j = 0; j < JOBS; j++)"}
 EDGE = ["struct node *a;", "struct node *b;", "int k;", "long *now;"]
 HOT = [
@@ -22,6 +23,12 @@ HOT = [
     "NODES { p[v].up->then += p[v].now & 31; }",
     "NODES { out[v] += p[v].up->down->mass; }",
     "EDGES { p[at[j]].then += e[j].a->now & 63; }",
+]
+OVER_LISTS = [
+    "NODES { long s = 0; for (struct node **l = p[v].list; l != p[v].end; l++) s += (*l)->now; out[v] += s & 511; }",
+    "NODES { for (struct node **l = p[v].list; l != p[v].end; l++) (*l)->then += p[v].now & 31; }",
+    "NODES { for (long d = 0; d < p[v].end - p[v].list; d++) p[v].then += p[v].list[d]->mass & 7; }",
+    "EDGES { for (struct node **l = e[j].a->list; l != e[j].a->end; l++) seen[j] += (*l)->now & 15; }",
 ]
 MISUSE = [  # what asks for the pointers themselves
     "EDGES { if (e[j].a < e[j].b) seen[j] += e[j].b->now; }",
@@ -54,14 +61,20 @@ SELDOM = [
 def program(seed: int) -> str:
     """A program that prints what is left of all data. The same one for the same seed."""
     draw = random.Random(seed)
-    fields, edge = draw.sample(FIELDS, len(FIELDS)), draw.sample(EDGE, len(EDGE))
+    lists = LISTS if draw.random() < 0.5 else []
+    fields, edge = draw.sample(FIELDS + lists, len(FIELDS + lists)), draw.sample(EDGE, len(EDGE))
+    hot = HOT + 2 * OVER_LISTS if lists else HOT
     parts = [draw.choice(SELDOM if draw.random() < 0.2 else BESIDE) for _ in range(draw.randint(1, 3))]
-    loops = [draw.choice(MISUSE if draw.random() < 0.2 else HOT), *draw.sample(HOT, draw.choice([0, 1, 1, 2]))]
+    loops = [draw.choice(MISUSE if draw.random() < 0.2 else hot), *draw.sample(hot, draw.choice([0, 1, 1, 2]))]
     for loop in loops:
         parts.insert(draw.randrange(len(parts) + 1), loop)
     body = "\n        ".join(parts)
     for name, head in LOOPS.items():
         body = body.replace(name, head)
+    filled = """long many = draw() % 5;
+        p[v].list = malloc((size_t)(many + v % 2 + 1) * sizeof *p[v].list), p[v].end = p[v].list + many;
+        for (long d = 0; d < many; d++)
+            p[v].list[d] = some(p);"""
     first = draw.choice([0, 0, 0, 1])  # the first node may be led to by none
     other = draw.choice(["", "", "", "e[JOBS / 3].b = q + 5, q[5].now = 3;"])
     if any(asked in body for asked in ("< e[j].b)", "e[j].b - ")):
@@ -82,6 +95,7 @@ int main(void)
         p[v].up = some(p), p[v].down = some(p);
         for (int d = 0; d < 3; d++)
             p[v].near[d] = some(p);
+        {filled if lists else ""}
     }}
     for (int j = 0; j < JOBS; j++) {{
         e[j].a = some(p), e[j].b = some(p), e[j].k = (int)(draw() % 9), e[j].now = &some(p)->now;

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
+from tracecut.codegen.schedule.check.checker import check_schedule
 from tracecut.codegen.schedule.plan import index_spaces
 from tracecut.support.errors import ScheduleError
 
@@ -53,6 +55,41 @@ def test_what_leads_elsewhere_too_is_copied(inspected: Catalogue, mark: str) -> 
     item = loop(inspected, mark)
     rows = item.inspection.accesses.memory.rows
     assert not rows.own and rows.arenas and item.scope == item.region
+
+
+@pytest.mark.parametrize("mark", ["vertices", "vertices_push"])
+def test_lists_of_pointers_are_copied_and_hold_numbers(inspected: Catalogue, mark: str) -> None:
+    item = loop(inspected, mark)
+    memory = item.inspection.accesses.memory
+    (arena,) = memory.rows.arenas
+    tables = {table for columns in memory.rows.columns.values() for _, table, _ in columns}
+    assert arena in tables and len(tables) == 2 and memory.rows.own and item.modes["6400"] == "moved"
+    assert [mode for name, mode in item.modes.items() if name.startswith(arena.name.removeprefix("@"))] == ["segment"]
+    assert item.scope != item.region
+    check(item, item.schedule(item.random(1)))
+
+
+@pytest.mark.parametrize(
+    ("mark", "why"),
+    [
+        ("vertices_apart", "pointers to different rows are compared"),
+        ("vertices_changing", "rows behind pointers are written, and hold pointers to rows"),
+    ],
+)
+def test_what_is_done_with_the_pointers_of_lists_is_refused(inspected: Catalogue, mark: str, why: str) -> None:
+    refused = inspected("linked")[mark]
+    assert isinstance(refused, str) and refused.startswith(why)
+
+
+def test_numbers_in_rows_are_reached_by_the_rows_own_pointer(inspected: Catalogue) -> None:
+    item = loop(inspected, "vertices")
+    accesses, groups = item.inspection.accesses, item.cut_out[0][item.region]
+    (arena,) = accesses.memory.rows.arenas
+    damaged = [replace(group, root="%elsewhere") if group.root == arena.name else group for group in groups]
+    assert damaged != groups
+    schedule, plan = item.schedule(item.random(1)), item.inspection.plan
+    with pytest.raises(ScheduleError, match="by another pointer"):
+        check_schedule(schedule, item.guarded[1], accesses, {**item.cut_out[0], item.region: damaged}, plan.movable)
 
 
 def test_a_pointer_that_changes_ends_the_layout(inspected: Catalogue) -> None:

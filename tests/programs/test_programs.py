@@ -83,6 +83,7 @@ EXITS = {  # how many parts run seldom; where that is said by the last word: fur
     "observers": (0, ["shared"]),
     "lattice_rows": (0, ["shared"]),
     "points_structs": (0, ["shared"]),
+    "springs_pointed": (0, []),
     "state_vectors": (0, []),
     "rows_written": (0, ["shared"]),
     "waves_complex": (0, []),
@@ -99,6 +100,7 @@ EXITS = {  # how many parts run seldom; where that is said by the last word: fur
     "tets_matrix_free": (0, []),
     "trust_region": (2, ["other"]),
     "two_levels": (0, []),
+    "vertices_listed": (0, []),
     "views": (0, []),
 }
 
@@ -182,7 +184,7 @@ LONG = frozenset(
     "labels_spread.c nodes_first.c history_steps.cpp cells_tiled.cpp mesh_allocating.c rows_growing.c "
     "mesh_kept.cpp mesh_forking.c ends_alike.cpp heat_reported.cpp rows_checked.cpp trust_region.cpp objects_pointed.c "
     "lists_ended.c mesh_scratch.c steps_freed.c mesh_ordered.c mesh_stages.c levels_from_below.c "
-    "pagerank_degrees.c".split()
+    "pagerank_degrees.c springs_pointed.cpp".split()
 )
 
 

@@ -193,10 +193,8 @@ def flatten_memory(
             own[address] = data
             taken[rows], shift[rows] = True, starts[:-1] - bases
     for table in scope.loads:
-        columns = [in_rows(column, known, list(arenas), in_arena, shift) for column in scope.columns(table)]
-        for column in columns:
-            item = column.item
-            assert item is not None
+        placed = [in_rows(column, known, list(arenas), in_arena, shift) for column in scope.columns(table)]
+        for item, column in placed:
             if item in arenas:
                 if item.name in changed:
                     raise UnsupportedError("rows behind pointers are written, and hold pointers to rows")
@@ -207,17 +205,15 @@ def flatten_memory(
                 at, data = put(f"table at {item.base}", item.size)
                 copies[item], own[at] = (Object(at, item.size, HEAP), data), data
             behind[BEHIND + column.name] = copies[item][0].base - item.base
-        for column in different(columns):
+        for item, column in {id(column.offsets): (item, column) for item, column in reversed(placed)}.values():
             numbers, whole = in_units(column.pointers + shift[column.rows], table.unit)
             if not np.all(whole | (column.rows < 0)):
                 raise UnsupportedError("rows behind pointers begin in the middle of an element")
             put_nowhere(numbers, column, table)
-            put_numbers(
-                own[column.item.base] if column.item in arenas else copies[column.item][1], column.offsets, numbers
-            )
-        seen[table.arena] = tuple((column.name, column.item, column.offsets) for column in columns)
-        for column in columns:
-            spans.setdefault(column.item, []).extend(_spans(column.reach, column.record))
+            put_numbers(own[item.base] if item in arenas else copies[item][1], column.offsets, numbers)
+        seen[table.arena] = tuple((column.name, item, column.offsets) for item, column in placed)
+        for item, column in placed:
+            spans.setdefault(item, []).extend(_spans(column.reach, column.record))
     numbers_of = {item: copy for item, (copy, _) in copies.items()}
     names = {table.arena for table in tables if table.records}
     records = {item for item in arenas if item.name in names} | {memory.objects[at] for at in lying}
@@ -239,21 +235,21 @@ def flatten_memory(
 
 def in_rows(
     column: Column, known: Table, arenas: Sequence[Object], in_arena: npt.NDArray[np.int32], shift: Vector
-) -> Column:
-    """The column, with its arena for a table where the pointers stand in copied rows.
+) -> tuple[Object, Column]:
+    """The table of a column, and the column; its arena, and the offsets in it, where the pointers stand in copied rows.
 
     `in_arena`: which of the arenas each object was copied to, −1 for none. `shift`: what makes an address in it a place
     in the arena. Raises UnsupportedError where pointers stand in something else, too.
     """
     if column.item is not None:
-        return column
+        return column.item, column
     homes = np.searchsorted(known.bases, column.offsets, side="right") - 1
     inside = (homes >= 0) & (column.offsets + 8 <= known.bases[homes] + known.sizes[homes])
     found = in_arena[homes]
     if not inside.all() or found[0] < 0 or np.any(found != found[0]):
         raise UnsupportedError("pointers to rows are loaded from several objects")
     offsets = column.offsets + shift[homes]
-    return replace(column, item=arenas[int(found[0])], offsets=offsets, reach=offsets)
+    return arenas[int(found[0])], replace(column, offsets=offsets, reach=offsets)
 
 
 def start_of_array(table: RowTable, columns: Sequence[Column], known: Table) -> int | None:

@@ -149,12 +149,12 @@ def listed_tables(
     compared = {name for table in tables for pair in table.pairs for name in pair}
     if any(column.within and not compared.isdisjoint(column.loads) for column in columns):
         return None  # a place is read once more when its number is there
-    arenas = _behind_each_other(arenas, columns)
-    if arenas is None:
+    ordered = behind_each_other(arenas, columns)
+    if ordered is None:
         return None
     of = {table.arena: table for table in tables}
     found = []
-    for arena in arenas:
+    for arena in ordered:
         mine = [(place, column) for place, column in enumerate(columns) if column.arena == arena]
         where = {load: number for number, (_, column) in enumerate(mine) for load in column.loads}
         pairs = {tuple(sorted((where[a], where[b]))) for a, b in of[arena].pairs if a in where and b in where}
@@ -187,7 +187,7 @@ def listed_tables(
     return found
 
 
-def _behind_each_other(arenas: Sequence[str], columns: Sequence[SavedColumn]) -> list[str] | None:
+def behind_each_other(arenas: Sequence[str], columns: Sequence[SavedColumn]) -> list[str] | None:
     """Arenas in an order in which each comes behind those that its pointers stand in; None where there is none."""
     needed = {arena: {column.within for column in columns if column.arena == arena} - {""} for arena in arenas}
     found: list[str] = []
