@@ -195,14 +195,12 @@ def flatten_memory(
     for table in scope.loads:
         placed = [in_rows(column, known, list(arenas), in_arena, shift) for column in scope.columns(table)]
         for item, column in placed:
-            if item in arenas:
-                if item.name in changed:
-                    raise UnsupportedError("rows behind pointers are written, and hold pointers to rows")
-                continue
-            if taken[np.searchsorted(known.bases, item.base)]:
+            if item in arenas and item.name not in changed:
+                continue  # its numbers stand in the arena itself
+            if item not in arenas and taken[np.searchsorted(known.bases, item.base)]:
                 raise UnsupportedError("rows behind pointers hold pointers to rows")
             if item not in copies:
-                at, data = put(f"table at {item.base}", item.size)
+                at, data = put(f"table at {item.name or item.base}", item.size)
                 copies[item], own[at] = (Object(at, item.size, HEAP), data), data
             behind[BEHIND + column.name] = copies[item][0].base - item.base
         for item, column in {id(column.offsets): (item, column) for item, column in reversed(placed)}.values():
@@ -210,7 +208,7 @@ def flatten_memory(
             if not np.all(whole | (column.rows < 0)):
                 raise UnsupportedError("rows behind pointers begin in the middle of an element")
             put_nowhere(numbers, column, table)
-            put_numbers(own[item.base] if item in arenas else copies[item][1], column.offsets, numbers)
+            put_numbers(copies[item][1] if item in copies else own[item.base], column.offsets, numbers)
         seen[table.arena] = tuple((column.name, item, column.offsets) for item, column in placed)
         for item, column in placed:
             spans.setdefault(item, []).extend(_spans(column.reach, column.record))

@@ -290,15 +290,25 @@ class _Rows:
         self.parent[self._find(second)] = self._find(first)
 
     def _join_fields(self, addresses: Mapping[str, Expr]) -> None:
-        """Pointers that are loaded from the same field of the records of one table lead to the same rows."""
-        seen: dict[tuple[frozenset[tuple[Expr, int]], int], str] = {}
-        for name, address in addresses.items():
-            form = linear_form(address, {})
-            steps = {atom: factor for atom, factor in form.terms.items() if atom.has("counter")}
-            record = math.gcd(*steps.values()) or 1
-            fixed = frozenset((atom, factor) for atom, factor in form.terms.items() if atom not in steps)
-            other = seen.setdefault((fixed, form.const % record), name)
-            self._join(other, name)
+        """Pointers that are loaded from the same field of the records of one table lead to the same rows.
+
+        So do those from the same field of such rows. O(pointers²) at worst.
+        """
+        before = -1
+        while before != (before := len({self._find(name) for name in addresses})):
+            seen: dict[tuple[frozenset[tuple[object, int]], int], str] = {}
+            for name, address in addresses.items():
+                form = linear_form(address, {})
+                rows = {atom for atom in form.terms if atom.kind == "load" and atom.data[0] in self.parent}
+                steps = {atom for atom in form.terms if atom.has("counter") and atom not in rows}
+                record = math.gcd(*(form.terms[atom] for atom in steps))
+                base = (
+                    (self._find(str(atom.data[0])) if atom in rows else atom, atom)
+                    for atom in form.terms.keys() - steps
+                )
+                fixed = frozenset((of, form.terms[atom]) for of, atom in base)
+                other = seen.setdefault((fixed, form.const % record if record else form.const), name)
+                self._join(other, name)
 
     def _derived(self) -> dict[str, str]:
         """Value → the row pointer that it was made of."""

@@ -72,7 +72,7 @@ def saved_columns(accesses: Accesses, tables: Sequence[RowTable]) -> tuple[Saved
                 offsets = _first_mentions(offsets, known)
             known[offsets] = True
             pointer, loads = leading.get(item, -1), tuple(of[key])
-            within = item.name if item in memory.rows.arenas else ""
+            within = item.name if item in memory.rows.arenas and item not in memory.rows.numbers else ""
             made.append(SavedColumn(arena, loads, pointer, offsets, arena in memory.rows.own, within))
     return tuple(made)
 

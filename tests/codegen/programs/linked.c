@@ -436,6 +436,35 @@ SHAPE vertices_beside(void) /* a search follows them where they are */
     show_vertices("vertices_beside", c);
 }
 
+SHAPE agents(void) /* allocated one by one, reached by a table, and by pointers in lists that they hold */
+{
+    Vertex **agent = malloc(DATA * sizeof *agent);
+    for (int v = 0; v < DATA; v++)
+        agent[v] = calloc(1, sizeof **agent);
+    for (int v = 0; v < DATA; v++) {
+        long many = draw() % 6;
+        agent[v]->x = draw() % 100;
+        agent[v]->near = malloc((size_t)(many + 1) * sizeof *agent[v]->near);
+        agent[v]->end = agent[v]->near + many;
+        for (long d = 0; d < many; d++)
+            agent[v]->near[d] = agent[draw() % DATA];
+    }
+    long *y = longs(DATA, 9);
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int v = 0; v < DATA; v++) { // @agents
+            long s = 0;
+            for (Vertex **p = agent[v]->near; p != agent[v]->end; p++)
+                s += (*p)->x;
+            agent[v]->next = s & 63;
+        }
+        for (int v = 0; v < DATA; v++)
+            agent[v]->x += agent[v]->next;
+    }
+    for (int v = 0; v < DATA; v++)
+        y[v] += agent[v]->x;
+    show("agents", y, DATA);
+}
+
 SHAPE table_moves(void) /* what stands beside the pointers is written, and a search reads the pointers where they are */
 {
     Node *nodes = nodes_();
@@ -477,6 +506,7 @@ int main(void)
     vertices_apart();
     vertices_changing();
     vertices_beside();
+    agents();
     table_moves();
     return 0;
 }
