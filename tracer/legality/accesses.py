@@ -103,9 +103,8 @@ class Accesses:
             self.evaluation = Evaluation(
                 nest, memory, lives, single, frozenset(self.distrusted), limit=limit, steps=steps, at_step=at_step
             )
-            for loop, info in nest.loops.items():  # before anybody asks what changes the loads of its exits
-                if info.ends_early:
-                    self.evaluation.domain(loop)
+            for loop in nest.loops:  # before anybody asks what changes the loads of its exits; from outside to inside
+                self.evaluation.stands_for_all(loop)
             self._masks: dict[int, Bools | np.bool_] = {}
             self.by_site = {site.key: list(self._resolve(site)) for site in nest.sites}
             writes = [access for access in self.all() if access.site.writes and access.runs]
@@ -114,6 +113,7 @@ class Accesses:
             if not found:
                 break
             self.distrusted |= found
+        self.steps |= self.evaluation.untold
         self.evaluation.doubts = self._doubts  # loads that were not looked at until now
 
     def all(self) -> Iterator[Access]:

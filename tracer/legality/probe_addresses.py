@@ -13,6 +13,7 @@ from tracecut.tracer.loops.linear_forms import Linear
 
 from .evaluation.evaluate import Evaluation
 from .evaluation.few_iterations import few_values
+from .evaluation.loaded_values import may_load
 from .evaluation.masked_arithmetic import Bools
 from .evaluation.memory import Object
 
@@ -78,7 +79,7 @@ def bytes_read(evaluation: Evaluation, load: Expr, width: int) -> tuple[Object, 
     """(object, first byte, behind the last) of what a load may read, by all its addresses; None where not known."""
     memory, (level, values) = evaluation.memory, evaluation.evaluated(load.args[0])
     data = np.ravel(values.data)
-    valid = values.known & evaluation.may_load(str(load.data[0]), level)
+    valid = values.known & may_load(evaluation, str(load.data[0]), level)
     if data.size > 1 and not np.all(valid):
         data = data[np.broadcast_to(valid, data.shape)]
     elif not np.any(valid):

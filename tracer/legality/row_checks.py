@@ -13,6 +13,7 @@ from tracecut.support.lazy_kernels import compiled
 from tracecut.tracer.loops.row_numbers import is_number
 
 from .accesses import Access, Accesses
+from .evaluation.loaded_values import may_load
 from .evaluation.memory import Object
 from .probe_addresses import ends_of_walks
 from .row_columns import Vector, places_of
@@ -135,7 +136,7 @@ def number_places(accesses: Accesses, node: Expr) -> tuple[Object, Vector] | Non
     """
     evaluation = accesses.evaluation
     level, found = evaluation.evaluated(node.args[0])
-    runs = evaluation.may_load(str(node.data[0]), level)
+    runs = may_load(evaluation, str(node.data[0]), level)
     addresses = np.ravel(found.data).astype(np.int64, copy=False)
     if not np.all(found.known | ~runs):
         try:
@@ -155,7 +156,7 @@ def guarded_places(accesses: Accesses, node: Expr) -> tuple[Object, int, int, in
     if node.data[0] not in accesses.memory.rows.loads:
         return accesses.touched(node)
     level, found = accesses.evaluation.evaluated(node.args[0])
-    if np.all(found.known | ~accesses.evaluation.may_load(str(node.data[0]), level)):
+    if np.all(found.known | ~may_load(accesses.evaluation, str(node.data[0]), level)):
         return accesses.touched(node)
     places = number_places(accesses, node)
     if places is None:

@@ -20,6 +20,7 @@ from tracecut.tracer.loops.linear_forms import linear_form
 from .base_objects import object_of_base
 from .evaluation.condition_values import condition_loads
 from .evaluation.evaluate import Evaluation
+from .evaluation.loaded_values import may_load
 from .evaluation.memory import Memory, Object, Table
 from .lattices import lattice_of
 from .row_evaluation import RowEvaluation, changing_loads, with_pointers
@@ -211,7 +212,7 @@ def _column(
     memory, name = evaluation.memory, str(node.data[0])
     level, found = evaluation.evaluated(node.args[0])
     addresses = reach = np.ravel(found.data).astype(np.int64, copy=False)
-    runs = evaluation.may_load(name, level)
+    runs = may_load(evaluation, name, level)
     if not np.any(runs):
         return None
     if not np.all(found.known | ~runs):

@@ -282,7 +282,7 @@ def _look_at_lengths(pieces: Pieces, places: Starts, loop: int, region: RegionSc
 
 def _counts(accesses: Accesses, loop: int, jobs: int) -> npt.NDArray[np.int64] | None:
     """How often a loop runs in each iteration of the loop around it; None when that is not known."""
-    domain = accesses.evaluation.domain(loop)
+    domain = None if accesses.evaluation.is_step(loop) else accesses.evaluation.domain(loop)
     return None if domain is None or not domain.inner else domain.in_each(jobs)
 
 

@@ -19,8 +19,8 @@ from tracecut.tracer.loops.pointer_rotation import in_all_states
 
 from .condition_values import may_hold
 from .contents import let_go
-from .early_exits import changes, counts_until_exit, left, until_exit
-from .iteration_domains import DOMAIN_BYTES, VECTOR_BYTES, Domain, Levels, Room, inner_domain, pieces
+from .early_exits import changes, counts_until_exit, left, one_for_all, until_exit
+from .iteration_domains import DOMAIN_BYTES, VECTOR_BYTES, Domain, Levels, Room, entered, inner_domain, pieces
 from .loaded_values import loaded, walked
 from .masked_arithmetic import UNKNOWN, Bools, Few, Values, combined
 from .memory import DTYPES, Memory
@@ -51,6 +51,7 @@ class Evaluation:
             nest are known; empty when it can.
         spans: load → (first address, behind the last, step), for loads that walk through memory.
         cut: loops with exits that are or may be taken; their domains hold what may run.
+        untold: loops of which one iteration stands for any number of them (`stands_for_all`).
         limit: bytes that all of it may take; a share of what is free when it is not given.
     """
 
@@ -67,6 +68,7 @@ class Evaluation:
     _values: Evaluated = field(default_factory=dict)
     spans: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     cut: set[int] = field(default_factory=set)
+    untold: set[int] = field(default_factory=set)
     limit: int | None = None
     steps: frozenset[int] = frozenset()
     at_step: int | None = None
@@ -105,7 +107,18 @@ class Evaluation:
 
     def is_step(self, loop: int) -> bool:
         """Whether one iteration of a loop stands for all."""
+        return loop in self.untold or self._is_given(loop)
+
+    def _is_given(self, loop: int) -> bool:
         return loop in self.steps or (self.single and self.nest.loops[loop].parent is None)
+
+    def stands_for_all(self, loop: int) -> None:
+        """See `one_for_all`: if nothing tells how often an inner loop runs, and before anything in it is asked for."""
+        made = one_for_all(self, loop) if self.domain(loop) is None and loop not in self.too_long else None
+        if made is not None and self.room.enter(loop, made.size):
+            self._domains[loop] = made
+            self.untold.add(loop)
+            self.cut.add(loop)
 
     def _left_soon(self, loop: int) -> bool:
         """Whether an exit of the outermost loop may be taken in its first iterations: others need not be looked at.
@@ -129,7 +142,7 @@ class Evaluation:
     def _until_exit(self, loop: int) -> Domain | None:
         """See `until_exit`. Long loops are looked at piece by piece, so that only what is left of them is made."""
         info = self.nest.loops[loop]
-        around = None if info.parent is None or self.is_step(info.parent) else self.domain(info.parent)
+        around = None if info.parent is None or self._is_given(info.parent) else self.domain(info.parent)
         if info.trip is None:
             return None if around is None else self._until_data(info, around)
         counts = None if around is None else counts_of(self, loop)
@@ -238,8 +251,8 @@ class Evaluation:
         if level is not None and level != loop and data.ndim:
             if level not in self.levels.above(loop) or self.domain(loop) is None:
                 return None
-            entered = self._entered(loop, level)
-            data = data if entered.all() else data[entered]
+            running = self._entered(loop, level)
+            data = data if running.all() else data[running]
             if data.size == 0:
                 return None
         return int(data.min()), int(data.max())
@@ -252,15 +265,10 @@ class Evaluation:
         return int(values.data)
 
     def _entered(self, loop: int, level: int) -> Bools:
-        """Iterations of an outer loop in which an inner one runs at all."""
+        """See `entered`."""
         key = (loop, level)
         if key not in self._busy:
-            outer, inner = self.domain(level), self.domain(loop)
-            assert outer is not None and inner is not None
-            if self.nest.loops[loop].parent == level:
-                self._busy[key] = inner.in_each(outer.size) > 0
-            else:
-                self._busy[key] = np.bincount(self.jobs(loop, level), minlength=outer.size) > 0
+            self._busy[key] = entered(self, loop, level)
         return self._busy[key]
 
     def rely_on(self, expr: Expr) -> None:
@@ -305,9 +313,7 @@ class Evaluation:
         """Values in the iterations of a loop, of what changes with another one around it."""
         if level is None or level == loop:
             return values
-        if level not in self.levels.above(loop):
-            return UNKNOWN
-        if self.domain(loop) is None:
+        if level not in self.levels.above(loop) or self.domain(loop) is None:
             return UNKNOWN
         return values.taken(self.jobs(loop, level))
 
@@ -387,13 +393,6 @@ class Evaluation:
         if fresh and self.doubts is not None and np.any(values.known) and self.doubts(name, expr):
             return UNKNOWN
         return values
-
-    def may_load(self, name: str, level: int | None) -> Bools | np.bool_:
-        """Iterations of loop `level` in which a load may run, as far as that is known."""
-        site = next((site for site in self.nest.sites if site.key == name), None)
-        if site is None or level is None or site.loop != level:
-            return np.bool_(True)
-        return self.truth(site.reach, level)
 
     def walk(self, name: str, address: Expr, level: int | None, type: str) -> npt.NDArray[Any] | None:
         """See `walked`."""

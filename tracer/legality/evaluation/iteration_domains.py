@@ -102,6 +102,24 @@ class Domains(Protocol):
     def is_step(self, loop: int) -> bool: ...
 
 
+class Nested(Protocol):
+    """What knows which loops lie in which (`evaluate.Evaluation`)."""
+
+    nest: Nest
+
+    def domain(self, loop: int) -> Domain | None: ...
+    def jobs(self, loop: int, region: int) -> npt.NDArray[np.int64]: ...
+
+
+def entered(asked: Nested, loop: int, level: int) -> npt.NDArray[np.bool_]:
+    """Iterations of an outer loop in which an inner one runs at all. O(iterations)."""
+    outer, inner = asked.domain(level), asked.domain(loop)
+    assert outer is not None and inner is not None
+    if asked.nest.loops[loop].parent == level:
+        return inner.in_each(outer.size) > 0
+    return np.bincount(asked.jobs(loop, level), minlength=outer.size) > 0
+
+
 def counter_ranges(domains: Domains, atoms: Iterable[Expr]) -> dict[Expr, tuple[int, int]]:
     """Smallest and largest number of the counters among some atoms, where they are known. O(iterations)."""
     found = {}

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from tracecut.ir.loops.expressions import Expr, roams, wrapped
 from tracecut.ir.loops.nest import Nest
+from tracecut.ir.loops.path_conditions import Condition
 from tracecut.tracer.loops.linear_forms import Linear, linear_form
 
 from .elements import load_pieces, whole
@@ -33,7 +34,7 @@ class Loading(Protocol):
     def uncounted(self, loop: int) -> bool: ...
     def spread(self, values: Values, level: int | None, loop: int) -> Values: ...
     def walk(self, name: str, address: Expr, level: int | None, type: str) -> npt.NDArray[Any] | None: ...
-    def may_load(self, name: str, level: int | None) -> Bools | np.bool_: ...
+    def truth(self, condition: Condition, loop: int) -> Bools | np.bool_: ...
 
 
 def loaded(asked: Loading, expr: Expr, level: int | None) -> Values:
@@ -54,7 +55,7 @@ def loaded(asked: Loading, expr: Expr, level: int | None) -> Values:
         values, ok = np.ascontiguousarray(view), np.ones(addresses.shape, bool)
     else:
         values, ok = asked.memory.gather(addresses, type)
-        missing = addresses[np.broadcast_to(address.known, addresses.shape) & ~ok & asked.may_load(name, level)]
+        missing = addresses[np.broadcast_to(address.known, addresses.shape) & ~ok & may_load(asked, name, level)]
         if missing.size and (roams(expr.args[0]) or asked.memory.inside(missing).any()):
             asked.hidden.add(name)
     data = widened(values, type)
@@ -62,6 +63,14 @@ def loaded(asked: Loading, expr: Expr, level: int | None) -> Values:
     if address.data.ndim == 0:
         return Values(data[0], np.bool_(np.ravel(known)[0]))
     return Values(data, known)
+
+
+def may_load(asked: Loading, name: str, level: int | None) -> Bools | np.bool_:
+    """Iterations of loop `level` in which a load may run, as far as that is known."""
+    site = next((site for site in asked.nest.sites if site.key == name), None)
+    if site is None or level is None or site.loop != level:
+        return np.bool_(True)
+    return asked.truth(site.reach, level)
 
 
 def walked(asked: Loading, name: str, address: Expr, level: int | None, type: str) -> npt.NDArray[Any] | None:
