@@ -19,6 +19,8 @@ SPAN = "for (int b = span[2 * i]; b < span[2 * i] + span[2 * i + 1]; b++)"
 
 ROWS = {"row": {"type": "int", "length": 7, "fill": (0, 1, 1, 2, 3, 4, 5)}}  # the second one is empty
 ROW = "for (int b = row[i]; b < row[i + 1]; b++)"
+LOADS = {"load": {"type": "int", "length": 6, "fill": (9, 7, 13, 33, 50, 1)}}  # the first and the fourth: no round
+ROUNDS = "for (int left = load[i]; left % 3; left = (left * 5 + 3) & 63)"
 HALF = "0.5 * y[{0}] + c[i];"
 
 GROWN = ("list = realloc(list, (sweep + 1u) * sizeof *list);", "if (list == NULL) exit(1);", "list[sweep] = y[0];")
@@ -74,6 +76,14 @@ SHAPE_EXAMPLES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "row-sought": (
         placed(f"{ROW} if (perm[b] >= 1) {{ y[b] = {HALF.format('b')} break; }}", **ROWS),
         placed(f"{ROW} if (perm[b] >= 1) {{ y[idx[b]] = {HALF.format('idx[b]')} break; }}", **ROWS),
+    ),
+    "rounds": (
+        placed(f"{ROUNDS} {{ u[perm[i]] = u[perm[i]] * 3 + left; v[idx[i]]++; }}", **LOADS),
+        placed(f"{ROUNDS} u[0] = left; v[perm[i]] = u[0];", **LOADS),
+    ),
+    "rounds-move": (
+        placed(f"int at = i; {ROUNDS} {{ v[at] += 5u; at = idx[at]; }}", **LOADS),
+        placed(f"int at = i; {ROUNDS} {{ v[at] = 5 + i; at = perm[at]; }}", **LOADS),
     ),
     "bound-loaded": (
         case("mark[idx[i]]++;", loop=LOADED),

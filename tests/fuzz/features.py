@@ -87,6 +87,8 @@ FEATURES = {
     "bits-bound": "for (k = 0; k < 1 << idx[i]; k++) and the like",
     "index-stop": "an inner loop that ends before a certain index",
     "search": "an inner loop that ends where it finds what it looks for",
+    "rounds": "an inner loop that goes on as long as what it computes says",
+    "rounds-move": "one of which each round goes on to another place",
     "search-moves": "a search that changes what others find, or goes on where the last one ended",
     "descent": "k = first key of the node that fits, node = child[4 * node + k], level by level",
     "elimination": "a[i][k] -= m[i] * a[p][k], a nest without indices",

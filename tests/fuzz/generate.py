@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from . import bits, carried, complex_numbers, cut_rows, inner, loaded_bounds, searches, told_pieces, updates
+from . import bits, carried, complex_numbers, cut_rows, inner, loaded_bounds, rounds, searches, told_pieces, updates
 from .draft import Draft
 from .emit import program
 from .freed_steps import made_anew
@@ -108,6 +108,16 @@ SHAPES: dict[Statement, float] = {
     cut_rows.ends: 16,
     cut_rows.sought: 24,
 }
+# Drawn beside those, too.
+ROUNDS: dict[Statement, float] = {
+    rounds.sums: 22,
+    rounds.states: 20,
+    rounds.sets: 16,
+    rounds.rows: 18,
+    rounds.roots: 8,
+    rounds.moves: 16,
+}
+ROUNDED = 0.7  # times the share of kernels with a shape: the share of those with rounds
 SHAPED = 0.06  # of kernels with such a shape, and of those with one of STEPS
 ANEW = 0.4  # times that: the share of kernels around which each step makes an array anew
 
@@ -148,6 +158,12 @@ def _kernel(seed: int, number: int, shaped: float) -> Kernel:
     if shapes.random() < shaped:
         usual, d.draw = d.draw, shapes
         d.pick(SHAPES)(d)
+        d.close()
+        d.draw = usual
+    more = random.Random(f"rounds/{seed}/{number}")
+    if more.random() < shaped * ROUNDED:
+        usual, d.draw = d.draw, more
+        d.pick(ROUNDS)(d)
         d.close()
         d.draw = usual
     if d.chance(0.04):
