@@ -38,6 +38,7 @@ SIDE, SIDES = 1000, {"ends_alike.cpp": 700, "tets_matrix_free.c": 100}  # a mill
 STEPS = {  # five seconds or so where the data are numbered at random
     "blocks_one_based.c": 70,
     "cell_list.c": 4,
+    "cells_heated.c": 35,
     "cells_tiled.cpp": 30,
     "cg_restarts.c": 10,
     "cg_routines.c": 100,

@@ -23,6 +23,7 @@ PROGRAMS = sorted(path.name for suffix in ("c", "cpp") for path in FOLDER.glob(f
 EXITS = {  # how many parts run seldom; where that is said by the last word: further words to try
     "blocks_one_based": (0, []),
     "cell_list": (1, []),
+    "cells_heated": (0, []),
     "cells_tiled": (0, []),
     "cg_restarts": (0, []),
     "cg_routines": (0, ["899", "7", "3"]),  # shorter vectors, down to those that no unrolled loop runs for
@@ -185,6 +186,7 @@ LONG = frozenset(
     "mesh_kept.cpp mesh_forking.c ends_alike.cpp heat_reported.cpp rows_checked.cpp trust_region.cpp objects_pointed.c "
     "lists_ended.c mesh_scratch.c steps_freed.c mesh_ordered.c mesh_stages.c levels_from_below.c "
     "pagerank_degrees.c springs_pointed.cpp".split()
+    "pagerank_degrees.c cells_heated.c".split()
 )
 
 
