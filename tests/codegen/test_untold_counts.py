@@ -8,7 +8,7 @@ import pytest
 from tracecut.codegen.schedule.check.copies import find_pieces
 from tracecut.support.errors import UnsupportedError
 
-from .checking import region_of
+from .checking import region_of, why, with_region
 from .children import in_child
 from .conftest import PROGRAMS
 from .harness import Inspected, Program, trace
@@ -51,18 +51,29 @@ def test_what_they_reach_by_an_index_moves(items: list[Inspected]) -> None:
     assert (
         modes["newton"]["1600"] == modes["rounds"]["1600"] == modes["draws"]["800"] == modes["faces"]["1600"] == "moved"
     )
+    assert sorted(modes["newton"].values()) == ["moved", "offsets", "segment"]  # the row that each round runs over
     faces = items[-1]
     assert len(faces.inspection.plan.movable) == 2
 
 
 def test_pieces_are_those_of_loops_that_are_counted(items: list[Inspected]) -> None:
     """One iteration in the place of any number of them is not taken for a walk over the first record of a row."""
-    (item,) = (item for item in items if item.mark == "draws")
-    region = region_of(item, item.schedule(item.random(1)))
-    walked = find_pieces(region, item.guarded[1], item.inspection.accesses).walked
-    inner = item.inspection.accesses.nest.inside(item.region) - {item.region}
-    assert len(inner) == 2
-    assert [item.inspection.accesses.evaluation.whole(loop) is None for _, loop in walked] == [False]
+    for mark in ("draws", "newton"):
+        (item,) = (item for item in items if item.mark == mark)
+        accesses = item.inspection.accesses
+        region = region_of(item, item.schedule(item.random(1)))
+        walked = find_pieces(region, item.guarded[1], accesses).walked
+        assert len(accesses.nest.inside(item.region) - {item.region}) == 2
+        assert [accesses.evaluation.whole(loop) is None for _, loop in walked] == [False]
+
+
+def test_pieces_that_each_round_takes_are_checked(items: list[Inspected]) -> None:
+    (item,) = (item for item in items if item.mark == "newton")
+    schedule = item.schedule(item.random(1))
+    region = region_of(item, schedule)
+    assert why(item, schedule, None) == ""
+    longer = with_region(item, schedule, lengths=region.lengths + 1)
+    assert "the pieces of region" in why(item, longer, None)
 
 
 @pytest.mark.parametrize("mark", REFUSED)

@@ -63,7 +63,7 @@ def rows(d: Draft) -> None:
     row = d.new("row", "int", d.extent + 1, fill=starts, locked=True, plain=True)
     column = d.new("col", "int", size, fill=[d.draw.randrange(d.nodes) for _ in range(size)], plain=True)
     x = d.new("k", "unsigned", d.nodes, locked=True)
-    left, e = d.fresh("left"), d.fresh("e")
+    left, e, some = d.fresh("left"), d.fresh("e"), d.chance(0.3)
     head, value = f"for (int {e} = {row.at(d.i)}; {e} < {row.at(f'{d.i} + 1')}; {e}++)", x.at(column.at(e))
     style = d.pick({"sum": 50, "search": 25, "updates": 25})
     z = "" if style == "updates" else _own(d, "total")
@@ -75,6 +75,8 @@ def rows(d: Draft) -> None:
         d.note("memory-sum")
         y = d.target("unsigned", "node").at(column.at(e))
         lines = [head, f"    {y} += {d.draw.choice(['2u', f'(unsigned){left}'])};"]
+    if some:
+        lines = [f"if ({left} & 1) {{", *lines, "}"]
     _rounds(d, left, lines)
 
 

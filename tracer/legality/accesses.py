@@ -132,6 +132,13 @@ class Accesses:
         domain = self.evaluation.domain(loop)
         return None if domain is None else domain.size
 
+    def around(self, loop: int) -> int | None:
+        """The loop around an inner one, apart from those of which one iteration stands for all."""
+        parent = self.nest.loops[loop].parent
+        while parent is not None and parent in self.evaluation.untold:
+            parent = self.nest.loops[parent].parent
+        return parent
+
     def mask(self, site: Site) -> Bools | np.bool_:
         """Iterations of the site's loop in which it may run."""
         key = id(site)

@@ -176,7 +176,7 @@ def _in_its_piece(region: RegionSchedule, accesses: Accesses, access: Access, co
         return False
     ahead, size = record - copy.first, region.jobs.size
     if inner:
-        counts = _counts(accesses, inner[0].data[0], size)
+        counts = _counts(accesses, inner[0].data[0], region)
         if counts is None or (str(loads[0].data[0]), inner[0].data[0]) not in pieces.walked:
             return False
         read = np.where(counts > 0, counts + ahead, 0)
@@ -256,8 +256,8 @@ def _look_at_lengths(pieces: Pieces, places: Starts, loop: int, region: RegionSc
     """Find the pieces that an inner loop runs over: from a start to an end, or for as long as something else says."""
     info, evaluation = accesses.nest.loops[loop], accesses.evaluation
     starts, lengths = pieces.starts.get(places, set()), pieces.lengths[places]
-    counts = _counts(accesses, loop, region.jobs.size)
-    if info.parent != region.region or counts is None:
+    counts = _counts(accesses, loop, region)
+    if counts is None:
         return
     parts = () if info.trip is None else info.trip.args
     loads = (node for part in parts for node in part.walk() if node.kind == "load")
@@ -280,10 +280,22 @@ def _look_at_lengths(pieces: Pieces, places: Starts, loop: int, region: RegionSc
         pieces.told.add(places)
 
 
-def _counts(accesses: Accesses, loop: int, jobs: int) -> npt.NDArray[np.int64] | None:
-    """How often a loop runs in each iteration of the loop around it; None when that is not known."""
-    domain = None if accesses.evaluation.is_step(loop) else accesses.evaluation.domain(loop)
-    return None if domain is None or not domain.inner else domain.in_each(jobs)
+def _counts(accesses: Accesses, loop: int, region: RegionSchedule) -> npt.NDArray[np.int64] | None:
+    """How often a loop runs in each iteration of the region, which lies around it; None when that is not known.
+
+    There may be loops in between that nothing tells the number of iterations of: it runs as often in each of them.
+    """
+    evaluation, nest = accesses.evaluation, accesses.nest
+    domain = None if evaluation.is_step(loop) else evaluation.domain(loop)
+    around = nest.loops[loop].parent
+    while around is not None and around != region.region and around in evaluation.untold:
+        around = nest.loops[around].parent
+    if domain is None or around != region.region:
+        return None
+    if nest.loops[loop].parent == region.region:
+        return domain.in_each(region.jobs.size)
+    jobs = evaluation.jobs(loop, region.region)
+    return np.bincount(jobs, minlength=region.jobs.size).astype(np.int64)
 
 
 def _field(copy: Copy, access: Access) -> int:

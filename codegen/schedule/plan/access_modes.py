@@ -167,7 +167,7 @@ class _Walk:
 def _walk(facts: Facts, region: int, start: Expr, loop: int) -> _Walk | None:
     """How an inner loop runs over the pieces of a start. None where another number of it decides that, too."""
     info = facts.nest.loops[loop]
-    if info.parent != region:
+    if facts.accesses.around(loop) != region:
         return None
     if info.trip is None:
         return _Walk(None, [])

@@ -40,7 +40,7 @@ def piece_lengths(
     outer = evaluation.domain(region)
     if outer is None:
         return None
-    counts = _counts(facts, region, outer.size, loops)
+    counts = counts_of_walks(facts, region, outer.size, loops)
     if end is None:
         return None if counts is None else _read(facts, region, start, outer.size)
     first, last = (evaluation.at(node, region) for node in (start, end))
@@ -51,14 +51,20 @@ def piece_lengths(
     return lengths if good and _read_alike(facts, region, start) else None
 
 
-def _counts(facts: Facts, region: int, jobs: int, loops: Collection[int]) -> dict[int, npt.NDArray[np.int64]] | None:
-    """How often each loop runs in each iteration of the region; None where one is not known, or lies deeper."""
-    found = {}
+def counts_of_walks(
+    facts: Facts, region: int, jobs: int, loops: Collection[int]
+) -> dict[int, npt.NDArray[np.int64]] | None:
+    """How often each loop runs in each iteration of the region; None where one is not known, or lies deeper.
+
+    Of loops in one that nothing tells the number of iterations of: in each of those, which is the same.
+    """
+    found, evaluation = {}, facts.accesses.evaluation
     for loop in loops:
-        inner = facts.accesses.evaluation.domain(loop)
-        if inner is None or not inner.inner or facts.nest.loops[loop].parent != region:
+        inner = evaluation.domain(loop)
+        if inner is None or not inner.inner or facts.accesses.around(loop) != region:
             return None
-        found[loop] = inner.in_each(jobs)
+        own = facts.nest.loops[loop].parent == region
+        found[loop] = inner.in_each(jobs) if own else np.bincount(evaluation.jobs(loop, region), minlength=jobs)
     return found
 
 
@@ -66,12 +72,14 @@ def _read(facts: Facts, region: int, start: Expr, jobs: int) -> npt.NDArray[np.i
     """Records that each iteration reads by a start, in the array of which it reads the most."""
     lengths = np.zeros(jobs, np.int64)
     for array, patterns in _picked(facts, region, start):
-        counts = _counts(facts, region, jobs, {int(p.inner.data[0]) for p in patterns if p.inner is not None})
+        counts = counts_of_walks(facts, region, jobs, {int(p.inner.data[0]) for p in patterns if p.inner is not None})
         if counts is None:
             return None
         low = first_of(array, patterns)
         for pattern in patterns:
             ahead = array.record(pattern) - low
+            if pattern.inner is None and pattern.access.site.loop != region:
+                return None
             if pattern.inner is not None:
                 many = counts[int(pattern.inner.data[0])]
                 read = np.where(many > 0, many + ahead, 0)

@@ -13,6 +13,7 @@ import numpy as np
 from tracecut.support.arrays import Ints
 from tracecut.tracer.legality.access_patterns import SEGMENT, Pattern
 
+from .piece_lengths import counts_of_walks
 from .scope_facts import Facts
 from .scope_plan import Field, Pieces, RegionUse, Space
 
@@ -59,11 +60,12 @@ def _pieces(facts: Facts, region: int, walks: Sequence[Pattern], shift: int) -> 
     if outer is None or len(majors) != 1 or region not in facts.movable:
         return None
     lengths = np.zeros(outer.size, np.int64)
-    for loop in {int(pattern.inner.data[0]) for pattern in walks if pattern.inner is not None}:
-        inner = evaluation.domain(loop)
-        if inner is None or not inner.inner or facts.nest.loops[loop].parent != region:
-            return None
-        np.maximum(lengths, inner.in_each(outer.size), out=lengths)
+    loops = {int(pattern.inner.data[0]) for pattern in walks if pattern.inner is not None}
+    counts = counts_of_walks(facts, region, outer.size, loops)
+    if counts is None:
+        return None
+    for many in counts.values():
+        np.maximum(lengths, many, out=lengths)
     major = majors.pop()
     assert major is not None
     found = evaluation.at(major, region)
