@@ -62,19 +62,18 @@ def rows(d: Draft) -> None:
     size = max(1, starts[-1])
     row = d.new("row", "int", d.extent + 1, fill=starts, locked=True, plain=True)
     column = d.new("col", "int", size, fill=[d.draw.randrange(d.nodes) for _ in range(size)], plain=True)
-    x = d.new("k", "unsigned", d.nodes, locked=True)
     left, e, some = d.fresh("left"), d.fresh("e"), d.chance(0.3)
-    head, value = f"for (int {e} = {row.at(d.i)}; {e} < {row.at(f'{d.i} + 1')}; {e}++)", x.at(column.at(e))
+    head = f"for (int {e} = {row.at(d.i)}; {e} < {row.at(f'{d.i} + 1')}; {e}++)"
     style = d.pick({"sum": 50, "search": 25, "updates": 25})
-    z = "" if style == "updates" else _own(d, "total")
-    if style == "sum":
-        lines = [head, f"    {z} += {value} >> ({left} & 3);"]
-    elif style == "search":
-        lines = [f"{head} {{", f"if ({value} % 64u > (unsigned){left})", "    break;", f"{z} += 3u;", "}"]
-    else:
+    if style == "updates":
         d.note("memory-sum")
         y = d.target("unsigned", "node").at(column.at(e))
         lines = [head, f"    {y} += {d.draw.choice(['2u', f'(unsigned){left}'])};"]
+    else:
+        value, z = d.new("k", "unsigned", d.nodes, locked=True).at(column.at(e)), _own(d, "total")
+        lines = [head, f"    {z} += {value} >> ({left} & 3);"]
+        if style == "search":
+            lines = [f"{head} {{", f"if ({value} % 64u > (unsigned){left})", "    break;", f"{z} += 3u;", "}"]
     if some:
         lines = [f"if ({left} & 1) {{", *lines, "}"]
     _rounds(d, left, lines)
