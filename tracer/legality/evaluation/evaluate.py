@@ -19,12 +19,13 @@ from tracecut.tracer.loops.pointer_rotation import in_all_states
 
 from .condition_values import may_hold
 from .contents import let_go
-from .early_exits import changes, counts_until_exit, left, one_for_all, until_exit
+from .early_exits import changes, counts_until_exit, left, until_exit
 from .iteration_domains import DOMAIN_BYTES, VECTOR_BYTES, Domain, Levels, Room, entered, inner_domain, pieces
 from .loaded_values import loaded, walked
 from .masked_arithmetic import UNKNOWN, Bools, Few, Values, combined
 from .memory import DTYPES, Memory
 from .trip_numbers import counts_of, trips
+from .untold_loops import one_for_all
 
 GLANCE = 1 << 12  # iterations of a loop that are looked at before it is evaluated as a whole
 LONG = 1 << 16  # numbers of a vector that is rather made again than kept
