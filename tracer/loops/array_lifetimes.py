@@ -6,6 +6,8 @@ before reading from it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tracecut.ir.llvm import Instruction, Operand
 from tracecut.ir.llvm.control_flow import Loop
 from tracecut.ir.llvm.def_use import FunctionView
@@ -18,6 +20,7 @@ from .updates.reductions import Uses
 
 Touch = tuple[str, Instruction]  # block, instruction
 Span = tuple[int, int]  # bytes [first, behind the last)
+MAX_PIECES = 1024  # of an array that one store fills with gaps in between, as columns of a table
 
 
 def birthplace(uses: Uses, name: str) -> Loop | None:
@@ -78,8 +81,8 @@ def _filled_in(uses: Uses, name: str, touching: list[Touch]) -> Loop | None:
     while loop is not None:
         if all(block in loop.blocks for block, _ in reads):
             scalars = ScalarView(view, loop, Pool())
-            spans = [_span(scalars, loop, name, touch, reads) for touch in touching if touch[0] in loop.blocks]
-            if _covers([span for span in spans if span is not None], size):
+            spans = [_spans(scalars, loop, name, touch, reads) for touch in touching if touch[0] in loop.blocks]
+            if _covers([span for each in spans for span in each], size):
                 return loop
         loop = loop.parent
     return None
@@ -94,30 +97,49 @@ def _is_plain(user: Instruction, pointers: set[str]) -> bool:
     return user.op == "call" and user.word.startswith(("@llvm.memset.", "@llvm.memcpy.", "@llvm.memmove."))
 
 
-def _span(scalars: ScalarView, loop: Loop, name: str, touch: Touch, reads: list[Touch]) -> Span | None:
+def _spans(scalars: ScalarView, loop: Loop, name: str, touch: Touch, reads: list[Touch]) -> list[Span]:
     """Bytes of the array that a write fills in each iteration of `loop`, whole and ahead of every read."""
     view = scalars.view
     block, user = touch
-    inner = view.innermost(block)
-    if inner is loop:
+    if view.innermost(block) is loop:
         ahead = all(_before(view, touch, read) for read in reads)
-        return _written(scalars, name, user, None, 1) if ahead else None
-    if inner is None or inner.parent is not loop or len(inner.exits) != 1 or len(inner.latches) != 1:
-        return None
-    if not view.flow.dominates(block, inner.latches[0]) or any(where in inner.blocks for where, _ in reads):
-        return None
-    if not all(view.flow.dominates(inner.header, where) for where, _ in reads):
-        return None
-    end = ending(scalars, inner)
-    if end.trip is None or end.why or any(part.kind != "const" for part in end.trip.args):
-        return None
-    passes, known = count(end.trip.data, *(part.data[0] for part in end.trip.args))
-    if not known or passes < 1:
-        return None
-    for pointer in _in_turn(view, user, inner, int(passes)):
+        return _written(scalars, name, user, {}) if ahead else []
+    passes = _passes(scalars, loop, block)
+    if not passes:
+        return []
+    inner, *_, outermost = (*passes, *passes)
+    if any(where in outermost.blocks for where, _ in reads):
+        return []
+    if not all(view.flow.dominates(outermost.header, where) for where, _ in reads):
+        return []
+    ranges = {scalars.pool.counter(view.loop_ids[each]): number for each, number in passes.items()}
+    for pointer in _in_turn(view, user, inner, passes[inner]):
         if view.origin(pointer.text) == name:
-            return _written(scalars, name, user, None, 1, pointer)
-    return _written(scalars, name, user, scalars.pool.counter(view.loop_ids[inner]), int(passes))
+            return _written(scalars, name, user, ranges, pointer)
+    return _written(scalars, name, user, ranges)
+
+
+def _passes(scalars: ScalarView, loop: Loop, block: str) -> dict[Loop, int]:
+    """The loops from the innermost one around a block to those right inside of `loop`, with their constant numbers of
+    passes. Empty where one of them has no such number, or a pass of it may leave the block out.
+    """
+    view = scalars.view
+    found: dict[Loop, int] = {}
+    inner, ran = view.innermost(block), block
+    while inner is not None and inner is not loop:
+        if len(inner.exits) != 1 or len(inner.latches) != 1:
+            return {}
+        end = ending(scalars, inner)
+        if not view.flow.dominates(ran, inner.latches[0]) or end.trip is None or end.why:
+            return {}
+        if any(part.kind != "const" for part in end.trip.args):
+            return {}
+        passes, known = count(end.trip.data, *(part.data[0] for part in end.trip.args))
+        if not known or passes < 1:
+            return {}
+        found[inner] = int(passes)
+        ran, inner = inner.header, inner.parent
+    return found if inner is loop else {}
 
 
 def _in_turn(view: FunctionView, user: Instruction, loop: Loop, passes: int) -> list[Operand]:
@@ -137,23 +159,28 @@ def _in_turn(view: FunctionView, user: Instruction, loop: Loop, passes: int) -> 
 
 
 def _written(
-    scalars: ScalarView, name: str, user: Instruction, counter: Expr | None, passes: int, to: Operand | None = None
-) -> Span | None:
-    """Bytes that a store or memset writes in `passes` passes of the loop of `counter`, without a gap. `to`: where."""
+    scalars: ScalarView, name: str, user: Instruction, ranges: Mapping[Expr, int], to: Operand | None = None
+) -> list[Span]:
+    """Bytes that a store or memset writes while counters run. `ranges`: counter → passes. `to`: where."""
     if user.op == "store":
         pointer, width = to or user.operands[1], scalars.view.types.stored(user.operands[0].type)
     elif user.word.startswith("@llvm.memset.") and user.operands[2].text.isdigit():
         pointer, width = user.operands[0], int(user.operands[2].text)
     else:
-        return None
+        return []
     form = linear_form(scalars.operand(pointer), {name: 0})
-    step = form.terms.get(counter, 0) if counter is not None else 0
-    if set(form.terms) - {counter} or not (abs(step) == width or passes == 1):
-        return None
-    if not form.atoms() <= {counter} or not form.holds({} if counter is None else {counter: (0, passes - 1)}):
-        return None
-    last = form.const + step * (passes - 1)
-    return min(form.const, last), max(form.const, last) + width
+    if not form.atoms() <= set(ranges) or not form.holds({each: (0, ranges[each] - 1) for each in form.atoms()}):
+        return []
+    first, behind, begins = form.const, form.const + width, [0]
+    for counter, step in sorted(form.terms.items(), key=lambda term: abs(term[1])):
+        passes = ranges[counter]
+        if len(begins) == 1 and abs(step) <= behind - first:  # each piece begins where the one before it ends
+            first, behind = first + min(step * (passes - 1), 0), behind + max(step * (passes - 1), 0)
+        elif len(begins) * passes > MAX_PIECES:
+            return []
+        else:
+            begins = [begin + step * number for begin in begins for number in range(passes)]
+    return [(first + begin, behind + begin) for begin in begins]
 
 
 def _covers(spans: list[Span], size: int) -> bool:

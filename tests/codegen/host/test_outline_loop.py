@@ -49,12 +49,18 @@ def test_local_arrays_are_made_in_the_function(inspected: Catalogue) -> None:
     assert f"@llvm.lifetime.start.p0(ptr nonnull {name})" in outlined.text
 
 
-def test_arrays_that_every_iteration_fills_are_made_in_the_function(inspected: Catalogue) -> None:
-    item = loop(inspected, "locals", "scratch")
+@pytest.mark.parametrize(
+    ("mark", "expected"),
+    [("scratch", ["[2 x i64]", "[8 x i64]"]), ("scratch_table", ["[3 x [3 x i64]]", "[3 x [4 x i64]]"])],
+)
+def test_arrays_that_every_iteration_fills_are_made_in_the_function(
+    inspected: Catalogue, mark: str, expected: list[str]
+) -> None:
+    item = loop(inspected, "locals", mark)
     assert item.verdict == "reduction"
     outlined = item.cut_out[1][item.region]
     made = sorted(text for text in outlined.locals.values() if text.startswith("alloca"))  # and parts of them
-    assert made == ["alloca [2 x i64], align 16", "alloca [8 x i64], align 16"]
+    assert made == [f"alloca {type}, align 16" for type in expected]
     assert not outlined.locals.keys() & {slot.name for slot in outlined.slots}
 
 

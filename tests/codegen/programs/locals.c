@@ -86,6 +86,70 @@ SHAPE scratch(void) /* declared outside, and filled anew by every iteration */
     show("scratch", y, DATA);
 }
 
+SHAPE scratch_table(void) /* filled by a loop in a loop, or in each column by a line of its own */
+{
+    int *a = ints(JOBS, DATA), *k = ints(JOBS, 3);
+    long *x = longs(DATA, 100), *y = longs(DATA, 9), part[3][4] = {{5}}, sides[3][3];
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int e = 0; e < JOBS; e++) { // @scratch_table
+            for (int r = 0; r < 3; r++)
+                for (int c = 3; c >= 0; c--)
+                    part[r][c] = x[a[e]] * c + e + r;
+            part[k[e]][k[e] + 1] ^= 5;
+            for (int r = 0; r < 3; r++) {
+                sides[r][0] = part[r][0] - e;
+                sides[r][2] = part[r][1] - k[e];
+                sides[r][1] = part[r][2] - r;
+            }
+            y[a[e]] += part[2 - k[e]][k[e]] + part[k[e]][3] + sides[k[e]][2 - k[e]];
+        }
+        for (int v = 0; v < DATA; v++)
+            x[v] += y[v] & 3;
+    }
+    show("scratch_table", y, DATA);
+}
+
+SHAPE table_with_gaps(void) /* columns in between are what another iteration left */
+{
+    int *a = ints(JOBS, DATA), *k = ints(JOBS, 4);
+    long *x = longs(DATA, 100), *y = longs(DATA, 9), part[4][7] = {{5}};
+    for (int e = 0; e < JOBS; e++) { // @table_with_gaps
+        for (int r = 0; r < 4; r++)
+            for (int c = 0; c < 7; c += 3)
+                part[r][c] = x[a[e]] * c + e + r;
+        y[a[e]] += part[3 - k[e]][k[e]];
+        part[3 - k[e]][k[e]] = e;
+    }
+    show("table_with_gaps", y, DATA);
+}
+
+SHAPE table_of_some(void) /* rows that an iteration does not fill are what another one left */
+{
+    int *a = ints(JOBS, DATA), *k = ints(JOBS, 4);
+    long *x = longs(DATA, 100), *y = longs(DATA, 9), part[4][4] = {{5}};
+    for (int e = 0; e < JOBS; e++) { // @table_of_some
+        for (int r = 0; r < 4; r++)
+            if (a[e] & 1 << r)
+                for (int c = 0; c < 4; c++)
+                    part[r][c] = x[a[e]] * c + e + r;
+        y[a[e]] += part[3 - k[e]][k[e]];
+    }
+    show("table_of_some", y, DATA);
+}
+
+SHAPE table_read_between(void) /* a row is read before the next one is filled */
+{
+    int *a = ints(JOBS, DATA), *k = ints(JOBS, 4);
+    long *x = longs(DATA, 100), *y = longs(DATA, 9), part[4][4] = {{5}};
+    for (int e = 0; e < JOBS; e++) // @table_read_between
+        for (int r = 0; r < 4; r++) {
+            for (int c = 0; c < 4; c++)
+                part[r][c] = x[a[e]] * c + e + r;
+            y[a[e]] += part[3 - r][k[e]];
+        }
+    show("table_read_between", y, DATA);
+}
+
 SHAPE half_filled(void) /* the last element is what another iteration left */
 {
     int *a = ints(JOBS, DATA), *k = ints(JOBS, 8);
@@ -328,6 +392,7 @@ int main(void)
 {
     told_apart(), left_apart();
     local_array(), own_rows(), local_in_rows(), outliving_array(), scratch(), half_filled(), filled_late();
+    scratch_table(), table_with_gaps(), table_of_some(), table_read_between();
     sometimes_filled(), read_behind(), local_or_shared(), hidden_in_choice();
     walked_globals(), walked_from_start(), global_rows(), named_alike(), filled_apart(), one_apart(), walked_on();
     return picked_[0];
