@@ -109,6 +109,7 @@ STEPS = {  # five seconds or so where the data are numbered at random
     "steps_freed.c": 100,
     "steps_returned.cpp": 100,
     "tets_matrix_free.c": 50,
+    "triangles_matrices.c": 10,
     "trust_region.cpp": 50,
     "two_levels.c": 100,
     "vertices_listed.cpp": 100,

@@ -99,6 +99,7 @@ EXITS = {  # how many parts run seldom; where that is said by the last word: fur
     "steps_freed": (3, ["1", "3", "100"]),
     "steps_returned": (11, []),
     "tets_matrix_free": (0, []),
+    "triangles_matrices": (0, []),
     "trust_region": (2, ["other"]),
     "two_levels": (0, []),
     "vertices_listed": (0, []),
@@ -187,6 +188,7 @@ LONG = frozenset(
     "lists_ended.c mesh_scratch.c steps_freed.c mesh_ordered.c mesh_stages.c levels_from_below.c "
     "pagerank_degrees.c springs_pointed.cpp".split()
     "pagerank_degrees.c cells_heated.c".split()
+    "pagerank_degrees.c triangles_matrices.c".split()
 )
 
 
