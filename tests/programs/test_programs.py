@@ -186,9 +186,7 @@ LONG = frozenset(
     "labels_spread.c nodes_first.c history_steps.cpp cells_tiled.cpp mesh_allocating.c rows_growing.c "
     "mesh_kept.cpp mesh_forking.c ends_alike.cpp heat_reported.cpp rows_checked.cpp trust_region.cpp objects_pointed.c "
     "lists_ended.c mesh_scratch.c steps_freed.c mesh_ordered.c mesh_stages.c levels_from_below.c "
-    "pagerank_degrees.c springs_pointed.cpp".split()
-    "pagerank_degrees.c cells_heated.c".split()
-    "pagerank_degrees.c triangles_matrices.c".split()
+    "pagerank_degrees.c springs_pointed.cpp cells_heated.c triangles_matrices.c".split()
 )
 
 
