@@ -294,21 +294,25 @@ class _Rows:
 
         So do those from the same field of such rows. O(pointers²) at worst.
         """
-        before = -1
-        while before != (before := len({self._find(name) for name in addresses})):
-            seen: dict[tuple[frozenset[tuple[object, int]], int], str] = {}
-            for name, address in addresses.items():
-                form = linear_form(address, {})
-                rows = {atom for atom in form.terms if atom.kind == "load" and atom.data[0] in self.parent}
-                steps = {atom for atom in form.terms if atom.has("counter") and atom not in rows}
-                record = math.gcd(*(form.terms[atom] for atom in steps))
-                base = (
-                    (self._find(str(atom.data[0])) if atom in rows else atom, atom)
-                    for atom in form.terms.keys() - steps
-                )
-                fixed = frozenset((of, form.terms[atom]) for of, atom in base)
-                other = seen.setdefault((fixed, form.const % record if record else form.const), name)
-                self._join(other, name)
+        tables = 0
+        while tables != (count := len({self._find(name) for name in addresses})):
+            tables = count
+            self._join_same_fields(addresses)
+
+    def _join_same_fields(self, addresses: Mapping[str, Expr]) -> None:
+        seen: dict[tuple[frozenset[tuple[object, int]], int], str] = {}
+        for name, address in addresses.items():
+            form = linear_form(address, {})
+            rows = {atom: self._find(str(atom.data[0])) for atom in form.terms if self._is_row(atom)}
+            steps = [factor for atom, factor in form.terms.items() if atom.has("counter") and atom not in rows]
+            fixed = [(atom, factor) for atom, factor in form.terms.items() if not atom.has("counter") or atom in rows]
+            base = frozenset((rows.get(atom, atom), factor) for atom, factor in fixed)
+            record = math.gcd(*steps)
+            other = seen.setdefault((base, form.const % record if record else form.const), name)
+            self._join(other, name)
+
+    def _is_row(self, atom: Expr) -> bool:
+        return atom.kind == "load" and atom.data[0] in self.parent
 
     def _derived(self) -> dict[str, str]:
         """Value → the row pointer that it was made of."""
