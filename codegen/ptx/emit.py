@@ -27,6 +27,7 @@ from tracecut.ir.llvm.control_flow import Loop
 from tracecut.ir.llvm.def_use import FunctionView
 from tracecut.ir.loops.nest import Nest, Site
 from tracecut.support.errors import ArgumentError
+from tracecut.tracer.loops.row_numbers import is_number
 
 from .job_body import job_of
 from .math_calls import drop_markers, lower_calls
@@ -166,10 +167,14 @@ def plain_kernel(
 
 
 def _shared_bases(outlined: Outlined) -> dict[str, str]:
-    """Bases that are one and the same, because nothing is copied: everything with one root."""
-    first: dict[str, str] = {}
+    """Bases that are one and the same, because nothing is copied: everything with one root.
+
+    But for numbers in the places of row pointers, which stand in a copy of what the root leads to.
+    """
+    first: dict[tuple[str, bool], str] = {}
     bases = [slot for slot in outlined.slots if slot.kind in ("base", "data-base")]
-    found = {slot.value: first.setdefault(slot.name, slot.value) for slot in bases}
+    numbers = {group.id for group in outlined.groups if is_number(group.sites[0])}
+    found = {slot.value: first.setdefault((slot.name, slot.group in numbers), slot.value) for slot in bases}
     return {name: other for name, other in found.items() if name != other}
 
 

@@ -11,7 +11,10 @@ from tracecut.codegen.schedule.plan import index_spaces
 from tracecut.support.errors import ScheduleError
 
 from .checking import check
+from .children import in_child
 from .harness import Inspected, Program
+from .kernels.running import check as run_kernels
+from .replays import load
 
 NODES, EDGES, CELLS = 200 * 32, 600 * 24, 200 * 40  # bytes
 Catalogue = Callable[[str], dict[str, Inspected | str]]
@@ -99,6 +102,13 @@ def test_records_with_lists_of_pointers_to_each_other_are_written(inspected: Cat
     (written,) = (arena for arena in rows.arenas if arena in rows.numbers)
     assert written in rows.records and len(rows.arenas) == 2 and not rows.own and item.scope != item.region
     check(item, item.schedule(item.random(1)))
+
+
+def test_kernels_find_what_stands_beside_the_pointers(inspected: Catalogue) -> None:
+    """In the table; the numbers are in a copy of it. Also where all is reached in the program's order."""
+    loaded = load([loop(inspected, "springs")])
+    (found,) = in_child(lambda: run_kernels(loaded, strict=False)).values()
+    assert found["original"] == found["swap-indirect"] == found["swap"] == "", found
 
 
 def test_a_pointer_that_changes_ends_the_layout(inspected: Catalogue) -> None:

@@ -35,7 +35,20 @@ PROGRAMS = (
     "pairs",
     "pieces",
 )
-PROGRAMS += ("rows", "shared", "small", "states", "flags", "cut", "degrees", "results", "sought")
+PROGRAMS += (
+    "rows",
+    "shared",
+    "small",
+    "states",
+    "flags",
+    "cut",
+    "degrees",
+    "results",
+    "sought",
+    "linked",
+    "pointers",
+    "picked",
+)
 EDGES = "totals"  # a loop that adds to what indices lead to
 
 
