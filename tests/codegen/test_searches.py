@@ -6,13 +6,12 @@ the search of a B+ tree.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import cache
 
 import pytest
-from tracecut.support.errors import UnsupportedError
 
+from .checking import assert_refused
 from .children import in_child
 from .conftest import PROGRAMS, apart
 from .harness import Inspected, Program, trace
@@ -75,18 +74,7 @@ def test_their_iterations_are_independent(items: Found, name: str) -> None:
 
 @pytest.mark.parametrize(("name", "mark"), REFUSED)
 def test_near_misses_name_line_and_cause(program: Traced, name: str, mark: str) -> None:
-    reason, text = REFUSED[name, mark]
-    lines = (program(name).folder / "program.c").read_text().splitlines()
-    try:
-        item = program(name).inspect(mark, mark)
-    except UnsupportedError as error:
-        said, named = error.message, [int(line) for line in re.findall(r"program\.c:(\d+)", error.message)]
-    else:
-        verdict = item.inspection.verdicts[item.region]
-        assert not verdict.movable
-        said, named = verdict.reason, [place.line for place in verdict.places]
-    assert re.search(reason, said)
-    assert any(text in lines[line - 1] for line in named), named
+    assert_refused(program(name), mark, *REFUSED[name, mark])
 
 
 @pytest.mark.parametrize(("name", "mark"), UNSEEN)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from tracecut.codegen.schedule.check.copies import find_pieces
-from tracecut.support.errors import UnsupportedError
 
-from .checking import region_of, why, with_region
+from .checking import assert_refused, region_of, why, with_region
 from .children import in_child
 from .conftest import PROGRAMS
 from .harness import Inspected, Program, trace
@@ -78,18 +75,7 @@ def test_pieces_that_each_round_takes_are_checked(items: list[Inspected]) -> Non
 
 @pytest.mark.parametrize("mark", REFUSED)
 def test_near_misses_name_line_and_cause(program: Program, mark: str) -> None:
-    reason, text = REFUSED[mark]
-    lines = (program.folder / "program.c").read_text().splitlines()
-    try:
-        item = program.inspect(mark, mark)
-    except UnsupportedError as error:
-        said, named = error.message, [int(line) for line in re.findall(r"program\.c:(\d+)", error.message)]
-    else:
-        verdict = item.inspection.verdicts[item.region]
-        assert not verdict.movable
-        said, named = verdict.reason, [place.line for place in verdict.places]
-    assert re.search(reason, said)
-    assert any(text in lines[line - 1] for line in named), named
+    assert_refused(program, mark, *REFUSED[mark])
 
 
 def test_any_order_leaves_what_the_program_left(items: list[Inspected], few_jobs_a_thread: None) -> None:
